@@ -1,76 +1,84 @@
 /**
  * Sets of rows that are kept with the index, each as a bit for each row or, if that is shorter, as a list of
- * the rows in which it differs from another set: from no rows, from all rows, or from a set that it is part
- * of, as the rows with `cardio` are of those with `cardi`.
+ * the rows in which it differs from another set: from no rows, from all rows, or from an earlier set, as the
+ * rows with `cardio` do from those with `cardi`.
  */
 import type { ArrayReader, ArrayStore } from './arrays.ts';
-import { fillAll, rowsOfBits, wordCount } from './bits.ts';
-import { formatTrigramList, readTrigramList } from './trigram-list.ts';
+import { countBits, countOnes, fillAll, rowsOfBits, wordCount } from './bits.ts';
+import type { BitsPool } from './intersect.ts';
+import { flipTrigramList, formatTrigramList } from './trigram-list.ts';
 
 /** One set. Reading a list takes about a nanosecond for each of its rows. */
 export interface KeptSet {
   readonly count: number;
-  /** Must not be written to. */
+  /** For the running query; must not be written to. */
   read(): Uint32Array;
 }
 
-/** A set to be written. */
-export interface KeptSource {
-  readonly count: number;
-  /** The number of an earlier set that has all its rows. */
-  readonly parent: number | undefined;
-}
+// In place of an earlier set.
+const [plain, noRows, allRows, firstEarlier] = [0, 1, 2, 3];
+// Of so many words of a set one is looked at to estimate in how many rows it differs from another one.
+const sampledWords = 16;
 
-// In place of a parent.
-const [plain, noRows, allRows, firstParent] = [0, 1, 2, 3];
-// To read a set, lists with at most this share of all rows are read.
-const listedShare = 1 / 8;
-
-/** Writes sets of rows; `fill` puts those of one into bits that are all 0. */
+/**
+ * Writes sets of rows; `fill` puts those of one into bits that are all 0. The lists that are read for one set
+ * have at most `listedShare` of all rows. Needs the memory of all sets as bits.
+ */
 export function writeKeptSets(
   name: string,
   rowCount: number,
-  sources: readonly KeptSource[],
+  setCount: number,
+  listedShare: number,
   fill: (set: number, bits: Uint32Array) => void,
   store: ArrayStore,
 ): void {
   const words = wordCount(rowCount);
-  const forms = formsOf(sources, rowCount);
+  const sets = Array.from({ length: setCount }, (_, set) => {
+    const bits = new Uint32Array(words);
+    fill(set, bits);
+    return { bits, count: countBits(bits) };
+  });
+  const forms = formsOf(sets, rowCount, rowCount * listedShare);
   const bits = store.allocate(
     `${name}.bits`,
     'u32',
     forms.filter(({ base }) => base === plain).length * words,
   );
-  store.allocate(`${name}.counts`, 'u32', sources.length).set(sources.map(({ count }) => count));
-  store.allocate(`${name}.bases`, 'u32', sources.length).set(forms.map(({ base }) => base));
-  store.allocate(`${name}.listed`, 'u32', sources.length).set(forms.map(({ listed }) => listed));
-  const starts = store.allocate(`${name}.starts`, 'u32', sources.length);
-  const [own, other] = [new Uint32Array(words), new Uint32Array(words)];
+  const starts = new Uint32Array(setCount);
+  const listed = new Uint32Array(setCount);
   const lists: Uint8Array[] = [];
+  const different = new Uint32Array(words);
   let [bitsEnd, listsEnd] = [0, 0];
-  for (const [set, { base, listed }] of forms.entries()) {
+  for (const [set, { base }] of forms.entries()) {
+    const own = (sets[set] as BuiltSet).bits;
     if (base === plain) {
       starts[set] = bitsEnd;
-      fill(set, bits.subarray(bitsEnd, (bitsEnd += words)));
+      bits.set(own, bitsEnd);
+      bitsEnd += words;
       continue;
     }
-    own.fill(0);
-    fill(set, own);
-    other.fill(0);
-    if (base === allRows) fillAll(other, rowCount);
-    else if (base >= firstParent) fill(base - firstParent, other);
-    for (let word = 0; word < words; word++) own[word] = (own[word] as number) ^ (other[word] as number);
-    const list = formatTrigramList(rowsOfBits(own, listed));
+    if (base >= firstEarlier) different.set((sets[base - firstEarlier] as BuiltSet).bits);
+    else different.fill(0);
+    if (base === allRows) fillAll(different, rowCount);
+    for (let word = 0; word < words; word++)
+      different[word] = (different[word] as number) ^ (own[word] as number);
+    const count = countBits(different);
+    const list = formatTrigramList(rowsOfBits(different, count));
+    listed[set] = count;
     starts[set] = listsEnd;
     listsEnd += list.length;
     lists.push(list);
   }
-  const bytes = store.allocate(`${name}.lists`, 'u8', listsEnd);
-  let at = 0;
-  for (const list of lists) {
-    bytes.set(list, at);
-    at += list.length;
-  }
+  store.allocate(`${name}.counts`, 'u32', setCount).set(sets.map(({ count }) => count));
+  store.allocate(`${name}.bases`, 'u32', setCount).set(forms.map(({ base }) => base));
+  store.allocate(`${name}.listed`, 'u32', setCount).set(listed);
+  store.allocate(`${name}.starts`, 'u32', setCount).set(starts);
+  store.allocate(`${name}.lists`, 'u8', listsEnd).set(Buffer.concat(lists));
+}
+
+interface BuiltSet {
+  readonly bits: Uint32Array;
+  readonly count: number;
 }
 
 interface Form {
@@ -81,45 +89,64 @@ interface Form {
   readonly read: number;
 }
 
-function formsOf(sources: readonly KeptSource[], rowCount: number): Form[] {
+// The shortest list of each set, by a sample.
+function formsOf(sets: readonly BuiltSet[], rowCount: number, mostRead: number): Form[] {
+  const samples = sets.map(({ bits }) => bits.filter((_, word) => word % sampledWords === 0));
   const forms: Form[] = [];
-  for (const { count, parent } of sources) {
-    const possible: Form[] = [
-      { base: noRows, listed: count, read: count },
-      { base: allRows, listed: rowCount - count, read: rowCount - count },
-    ];
-    if (parent !== undefined) {
-      const listed = (sources[parent] as KeptSource).count - count;
-      possible.push({ base: firstParent + parent, listed, read: listed + (forms[parent] as Form).read });
+  for (const [set, { count }] of sets.entries()) {
+    let best: Form = { base: plain, listed: Infinity, read: 0 };
+    const tryBase = (base: number, listed: number, read: number): void => {
+      if (read <= mostRead && listed < best.listed) best = { base, listed, read };
+    };
+    tryBase(noRows, count, count);
+    tryBase(allRows, rowCount - count, rowCount - count);
+    for (const [earlier, form] of forms.entries()) {
+      if (Math.abs((sets[earlier] as BuiltSet).count - count) >= best.listed) continue;
+      const listed =
+        sampledWords * countDifferent(samples[set] as Uint32Array, samples[earlier] as Uint32Array);
+      tryBase(firstEarlier + earlier, listed, form.read + listed);
     }
-    const short = possible.filter(({ read }) => read <= rowCount * listedShare);
-    short.sort((a, b) => a.listed - b.listed);
-    forms.push(short[0] ?? { base: plain, listed: 0, read: 0 });
+    forms.push(best);
   }
   return forms;
 }
 
-export function openKeptSets(name: string, rowCount: number, arrays: ArrayReader): KeptSet[] {
+function countDifferent(a: Uint32Array, b: Uint32Array): number {
+  let count = 0;
+  for (let word = 0; word < a.length; word++) count += countOnes((a[word] as number) ^ (b[word] as number));
+  return count;
+}
+
+/** Sets that are not kept as bits are read into sets of the pool. */
+export function openKeptSets(name: string, rowCount: number, arrays: ArrayReader, pool: BitsPool): KeptSet[] {
   const words = wordCount(rowCount);
   const bits = arrays.get(`${name}.bits`, 'u32');
   const bases = arrays.get(`${name}.bases`, 'u32');
   const listed = arrays.get(`${name}.listed`, 'u32');
   const starts = arrays.get(`${name}.starts`, 'u32');
   const lists = arrays.get(`${name}.lists`, 'u8');
+  const bitsAt = (start: number): Uint32Array => bits.subarray(start, start + words);
 
-  function read(set: number): Uint32Array {
+  function fill(set: number, into: Uint32Array): void {
     const base = bases[set] as number;
     const start = starts[set] as number;
-    if (base === plain) return bits.subarray(start, start + words);
-    const found = base >= firstParent ? read(base - firstParent).slice() : new Uint32Array(words);
-    if (base === allRows) fillAll(found, rowCount);
-    const rows = readTrigramList({ lists, start, count: listed[set] as number });
-    for (let at = 0; at < rows.length; at++) {
-      const row = rows[at] as number;
-      found[row >>> 5] = (found[row >>> 5] as number) ^ (1 << (row & 31));
+    if (base === plain) {
+      into.set(bitsAt(start));
+      return;
     }
-    return found;
+    if (base >= firstEarlier) fill(base - firstEarlier, into);
+    else into.fill(0);
+    if (base === allRows) fillAll(into, rowCount);
+    flipTrigramList({ lists, start, count: listed[set] as number }, into);
   }
 
-  return Array.from(arrays.get(`${name}.counts`, 'u32'), (count, set) => ({ count, read: () => read(set) }));
+  return Array.from(arrays.get(`${name}.counts`, 'u32'), (count, set) => ({
+    count,
+    read() {
+      if (bases[set] === plain) return bitsAt(starts[set] as number);
+      const found = pool.take();
+      fill(set, found);
+      return found;
+    },
+  }));
 }

@@ -127,12 +127,13 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
   const arrays = createArrayReader(bytes);
   const rowCount = bytes.layout.recordCount;
   const packed = openPackedRows(arrays);
+  const pool = createBitsPool(wordCount(rowCount));
   const [lowIds, highIds] = [packed.get('id') as PackedField, packed.get('idHigh') as PackedField];
   const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays, packed)]));
   const trigrams = new Map<ColumnName, TrigramIndex>();
   const spellings = new Map<ColumnName, SpelledTexts>();
   for (const [name, column] of columns) {
-    const index = openTrigramIndex(column, arrays, rowCount);
+    const index = openTrigramIndex(column, arrays, rowCount, pool);
     if (index !== undefined) trigrams.set(name, index);
     const spelled = openSpelledTexts(name, arrays);
     if (spelled !== undefined) spellings.set(name, spelled);
@@ -150,7 +151,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     words: new Map(
       (Object.keys(wordColumns) as WordColumnName[]).map((name) => [
         name,
-        openWordColumn(name, columns.get(name) as TextColumn, arrays, rowCount),
+        openWordColumn(name, columns.get(name) as TextColumn, arrays, rowCount, pool),
       ]),
     ),
     idOf: (row) => lowIds.at(row) + highIds.at(row) * 2 ** 32,
@@ -158,7 +159,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
       local: columns.get('addressLocal') as TextColumn,
       domain: columns.get('addressDomain') as TextColumn,
     },
-    pool: createBitsPool(wordCount(rowCount)),
+    pool,
     changedAt: arrays.find('changedAt', 'u32'),
     times,
     sums: new LRUCache({ max: maxSums }),

@@ -16,6 +16,7 @@ import {
 } from './index.ts';
 import { openPackedRows } from './packed-rows.ts';
 import { openSections, sectionFinder } from './sections.ts';
+import { createBitsPool } from './intersect.ts';
 import { openTextColumn } from './text-column.ts';
 import { openTrigramIndex } from './trigrams.ts';
 
@@ -72,7 +73,12 @@ for (const field of searchFields)
 test('what many rows hold inside a column is found as a prepared set', () => {
   const arrays = createArrayReader(bytes);
   const column = openTextColumn('specialty', arrays, openPackedRows(arrays));
-  const frequent = openTrigramIndex(column, arrays, wordCount(records.length))?.find(Buffer.from('cardio'));
+  const frequent = openTrigramIndex(
+    column,
+    arrays,
+    records.length,
+    createBitsPool(wordCount(records.length)),
+  )?.find(Buffer.from('cardio'));
   assert.equal(frequent?.kind, 'bits');
 });
 

@@ -9,7 +9,7 @@ import type { ArraySpec, IndexLayout, SharedIndexBytes } from './types.ts';
  * Raised with every change of the layout, and of the words of texts, so that a node rebuilds instead of
  * misreading an older file or answering otherwise than the others.
  */
-const snapshotVersion = 18;
+const snapshotVersion = 19;
 
 const magic = Buffer.from('OHISPIDX');
 // magic, version, length of the layout text, CRC-32 of the layout text, zeros: all little-endian 32-bit.

@@ -79,6 +79,28 @@ export function readTrigramList({ lists, start, count }: TrigramList): Uint32Arr
   return groups;
 }
 
+/** Flips the bits of the numbers in the list. */
+export function flipTrigramList({ lists, start, count }: TrigramList, bits: Uint32Array): void {
+  let number = -1;
+  let at = start;
+  for (let left = count; left > 0;) {
+    let byte = lists[at++] as number;
+    const isRun = byte === 0;
+    if (isRun) byte = lists[at++] as number;
+    let step = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = lists[at++] as number;
+      step |= (byte & 0x7f) << shift;
+    }
+    const end = number + step;
+    number = isRun ? number + 1 : end;
+    left -= isRun ? step : 1;
+    for (; number <= end; number++)
+      bits[number >>> 5] = (bits[number >>> 5] as number) ^ (1 << (number & 31));
+    number = end;
+  }
+}
+
 /** The members of `groups`, ascending, that are in the list too; written over the front of `groups`. */
 export function intersectTrigramList(groups: Uint32Array, { lists, start, count }: TrigramList): Uint32Array {
   let kept = 0;

@@ -1,5 +1,6 @@
 import { lowerBound, type ArrayReader } from './arrays.ts';
 import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
+import type { BitsPool } from './intersect.ts';
 import { openKeptSets, type KeptSet } from './kept-sets.ts';
 import {
   intersectTrigramList,
@@ -38,6 +39,7 @@ export function openTrigramIndex(
   column: TextColumn,
   arrays: ArrayReader,
   rowCount: number,
+  pool: BitsPool,
 ): TrigramIndex | undefined {
   const keys = arrays.find(`${column.name}.grams.keys`, 'u32');
   if (keys === undefined) return undefined;
@@ -47,7 +49,7 @@ export function openTrigramIndex(
     offsets: arrays.get(`${column.name}.grams.offsets`, 'u32'),
     lists: arrays.get(`${column.name}.grams.lists`, 'u8'),
   };
-  const frequent = openFrequent(column.name, arrays, rowCount);
+  const frequent = openFrequent(column.name, arrays, rowCount, pool);
   return {
     find(wanted) {
       const known = frequent.get(Buffer.from(wanted).toString('latin1'));
@@ -135,9 +137,14 @@ function listAt({ counts, offsets, lists }: TrigramTable, index: number): Trigra
 }
 
 // Texts inside many rows, with the sets of those rows, keyed by their bytes as Latin-1.
-function openFrequent(name: string, arrays: ArrayReader, rowCount: number): ReadonlyMap<string, KeptSet> {
+function openFrequent(
+  name: string,
+  arrays: ArrayReader,
+  rowCount: number,
+  pool: BitsPool,
+): ReadonlyMap<string, KeptSet> {
   const texts = Buffer.from(arrays.get(`${name}.frequent.texts`, 'u8'));
-  const sets = openKeptSets(`${name}.frequent`, rowCount, arrays);
+  const sets = openKeptSets(`${name}.frequent`, rowCount, arrays, pool);
   const frequent = new Map<string, KeptSet>();
   let position = 0;
   for (const set of arrays.get(`${name}.frequent.sets`, 'u32')) {

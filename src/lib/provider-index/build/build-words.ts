@@ -9,7 +9,7 @@ import {
 } from '../../search-words/index.ts';
 import type { ArrayStore } from '../arrays.ts';
 import { setBit } from '../bits.ts';
-import { writeKeptSets, type KeptSource } from '../kept-sets.ts';
+import { writeKeptSets } from '../kept-sets.ts';
 import { formatGroupLists } from '../words/group-lists.ts';
 import { wordArrays, wordColumns, type WordColumnName } from '../word-columns.ts';
 import type { BuiltColumn } from './build-column.ts';
@@ -223,9 +223,11 @@ function orderWords({ texts, wordOfPair, groupOfPair }: FoundWords): OrderedWord
 
 // Beginnings of words, and whole words, that at least this share of all rows have get the set of those
 // rows: fewer rows are put together in a millisecond.
-const frequentShare = 0.05;
+const frequentShare = 0.03;
 // Of the rows from which on texts inside a column get a set.
-const timesFrequentRows = 5;
+const timesFrequentRows = 4;
+// Several sets are read for each word of a query.
+const listedShare = 1 / 20;
 
 interface Frequent {
   readonly key: Uint8Array;
@@ -241,7 +243,7 @@ function writeFrequent(
   const rowCount = column.codes.length;
   const minRows = Math.max(1, frequentRows * timesFrequentRows, Math.ceil(rowCount * frequentShare));
   const frequent: Frequent[] = [];
-  const sets: (KeptSource & { readonly low: number; readonly high: number })[] = [];
+  const sets: { readonly low: number; readonly high: number }[] = [];
   const { texts, starts, groups } = words;
   const marks = new Uint32Array(column.groupCount);
   let mark = 0;
@@ -307,8 +309,7 @@ function writeFrequent(
     const rows = rowsOf(low, high);
     if (rows < minRows) return undefined;
     // Fewer words with as many rows have the same rows.
-    const parent = known.set < 0 ? undefined : known.set;
-    const set = rows === known.rows ? known.set : sets.push({ low, high, count: rows, parent }) - 1;
+    const set = rows === known.rows ? known.set : sets.push({ low, high }) - 1;
     const entry = { key, rows, set };
     frequent.push(entry);
     return entry;
@@ -322,7 +323,7 @@ function writeFrequent(
   const keys = store.allocate(arrays.frequentKeys, 'u8', offsets[frequent.length] as number);
   for (const [index, { key }] of frequent.entries()) keys.set(key, offsets[index] as number);
   store.allocate(arrays.frequentSets, 'u32', frequent.length).set(frequent.map(({ set }) => set));
-  writeKeptSets(arrays.frequent, rowCount, sets, fill, store);
+  writeKeptSets(arrays.frequent, rowCount, sets.length, listedShare, fill, store);
 }
 
 // For each word how many rows the words before it have, a row once for each word.

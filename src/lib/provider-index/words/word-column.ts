@@ -1,5 +1,6 @@
 import { Ascending } from '../ascending.ts';
 import type { ArrayReader } from '../arrays.ts';
+import type { BitsPool } from '../intersect.ts';
 import { openKeptSets, type KeptSet } from '../kept-sets.ts';
 import type { TextColumn } from '../text-column.ts';
 import { readGroupLists } from './group-lists.ts';
@@ -17,7 +18,7 @@ export interface WordColumn {
   find(text: Uint8Array, isWhole: boolean): readonly [number, number];
   /** True if it is a word and no other one begins with it. */
   isOnlyBegunBy(text: Uint8Array): boolean;
-  /** The rows of the words that {@link find} finds, if they are kept as a set. */
+  /** The rows of the words that {@link find} finds, if they are kept as a set; for the running query. */
   frequentRows(text: Uint8Array, isWhole: boolean): Uint32Array | undefined;
   wordAt(word: number): string;
 }
@@ -29,12 +30,13 @@ export function openWordColumn(
   column: TextColumn,
   arrays: ArrayReader,
   rowCount: number,
+  pool: BitsPool,
 ): WordColumn {
   const named = wordArrays(name);
   const bytes = arrays.get(named.bytes, 'u8');
   const offsets = new Ascending(named.offsets, arrays);
   const lists = { starts: new Ascending(named.starts, arrays), bytes: arrays.get(named.groups, 'u8') };
-  const frequent = openFrequent(name, arrays, rowCount);
+  const frequent = openFrequent(name, arrays, rowCount, pool);
   const count = offsets.length - 1;
 
   // Negative if the word comes before all texts with that beginning, zero if it has it.
@@ -93,11 +95,12 @@ function openFrequent(
   name: WordColumnName,
   arrays: ArrayReader,
   rowCount: number,
+  pool: BitsPool,
 ): ReadonlyMap<string, KeptSet> {
   const named = wordArrays(name);
   const keys = Buffer.from(arrays.get(named.frequentKeys, 'u8'));
   const offsets = arrays.get(named.frequentOffsets, 'u32');
-  const sets = openKeptSets(named.frequent, rowCount, arrays);
+  const sets = openKeptSets(named.frequent, rowCount, arrays, pool);
   return new Map(
     Array.from(arrays.get(named.frequentSets, 'u32'), (set, index) => [
       keys.toString('latin1', offsets[index], offsets[index + 1]),
