@@ -20,7 +20,7 @@ if (isNewEnough) {
   restartWithOptions();
   if (process.env[marker] !== undefined) endWithParent();
   keepCompiled();
-  const built = path.join(root, 'dist/src/app/cli/main.js');
+  const built = path.join(root, 'dist/program/main.js');
   const source = path.join(root, 'src/app/cli/main.ts');
   await import(existsSync(source) ? source : built);
 } else {

@@ -43,6 +43,7 @@ export { findEvictable, type Evictable } from './evict-connection.ts';
 export { escapeHidden, hasHidden, oneLine, quoteForShell } from './shown-text.ts';
 export { readInstant } from './instants.ts';
 export { createLineLimit, type LineLimit } from './line-limit.ts';
+export { packageRoot } from './package-root.ts';
 export { isNoSocketCode, isShortageCode } from './system-errors.ts';
 export { collectGarbage } from './collect-garbage.ts';
 export { createByteCollector, type ByteCollector } from './byte-collector.ts';

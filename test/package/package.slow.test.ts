@@ -1,6 +1,7 @@
-/** The published package: what it contains, and that a program which depends on it compiles and runs. */
+/** The published package: what it contains, that a program which depends on it compiles, and that it runs where it is installed. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   cpSync,
@@ -17,7 +18,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json' with { type: 'json' };
+import { createEdgeClient, type EdgeCredentials } from '../../src/app/dev/index.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-package-'));
@@ -128,7 +132,7 @@ describe('the package', () => {
     const bom = `openhisp-${version}.cdx.json`;
     assert.deepEqual(readdirSync(release).sort(), ['SHA256SUMS', 'SHA256SUMS.sig', bom, tarball]);
     const { components, metadata } = JSON.parse(readFileSync(path.join(release, bom), 'utf8')) as {
-      readonly components: readonly { readonly name: string }[];
+      readonly components: readonly { readonly name: string; readonly version: string }[];
       readonly metadata: { readonly component: { readonly purl: string } };
     };
     assert.equal(metadata.component.purl, `pkg:npm/openhisp@${version}`);
@@ -139,6 +143,17 @@ describe('the package', () => {
       [],
     );
     assert.ok(!named.has('typescript'));
+    const { packages } = JSON.parse(readFileSync(path.join(installed, 'npm-shrinkwrap.json'), 'utf8')) as {
+      readonly packages: Readonly<Record<string, { readonly version: string; readonly optional?: true }>>;
+    };
+    const { '': self, ...others } = packages;
+    assert.equal(self?.version, version);
+    const listed = new Set(components.map((one) => `${one.name} ${one.version}`));
+    // Optional ones are installed where they run.
+    const installs = Object.entries(others)
+      .map(([place, one]) => ({ ...one, text: `${place.replace(/.*node_modules\//, '')} ${one.version}` }))
+      .filter(({ text, optional }) => optional !== true || listed.has(text));
+    assert.deepEqual(new Set(installs.map(({ text }) => text)), listed);
     writeFileSync(path.join(folder, 'signers'), `releases ${readFileSync(`${key}.pub`, 'utf8')}`);
     const verify = (): number | null =>
       spawnSync(
@@ -202,7 +217,7 @@ describe('the package', () => {
     // The console is built from `src/web/` and from packages, whose licenses it comes with.
     assert.ok(packed.includes('dist/console/index.html') && packed.includes('dist/console/licenses.txt'));
     const built =
-      /^dist\/(?:src\/.*\.(?:js|d\.ts)|console\/(?:index\.html|licenses\.txt|assets\/.*)(?:\.br|\.gz)?)$/;
+      /^dist\/(?:program\/[^/]*\.js|types\/.*\.d\.ts|console\/(?:index\.html|licenses\.txt|assets\/.*)(?:\.br|\.gz)?)$/;
     const others = packed.filter((file) => !built.test(file));
     assert.deepEqual(
       others.filter((file) => !documented.some((pattern = '') => path.matchesGlob(file, pattern))),
@@ -300,5 +315,62 @@ describe('the package', () => {
     );
     assert.deepEqual([version.status, version.output.trim()], [0, packageJson.version]);
     assert.ok(readdirSync(consumer).every((name) => !name.startsWith('data')));
+  });
+
+  it('the sandbox runs from it: loads a directory, answers a search, sends, receives and shows its console', async () => {
+    const data = path.join(folder, 'data');
+    const child = spawn(
+      process.execPath,
+      [path.join(installed, 'bin/openhisp.js'), 'sandbox', '--port', '0'],
+      {
+        cwd: consumer,
+        env: { ...process.env, DATA_DIR: data },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const ended = once(child, 'exit');
+    try {
+      let output = '';
+      for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+        output += chunk.toString();
+        if (output.includes('ready after')) break;
+      }
+      const kept = JSON.parse(
+        readFileSync(path.join(data, 'sandbox/credentials.json'), 'utf8'),
+      ) as EdgeCredentials & {
+        readonly consoleUrl: string;
+        readonly fromDirectAddress: string;
+        readonly partners: Readonly<Record<'processed' | 'dispatched', string>>;
+        readonly dataDir: string;
+      };
+      const client = createEdgeClient(kept);
+      const found = (await client.get('/provider-directory/v2/providers?org_state=IL&limit=1')) as {
+        totalCount: string;
+      };
+      assert.ok(Number(found.totalCount) > 0, JSON.stringify(found));
+      for (const [state, to] of Object.entries(kept.partners).filter(([name]) =>
+        /^(?:processed|dispatched)$/.test(name),
+      )) {
+        const sent = (await client.post('/messaging/dirmsg/send_ccda', {
+          fromDirectAddress: kept.fromDirectAddress,
+          toDirectAddress: to,
+          messageSubject: 'From the package',
+          messageBody: 'x'.repeat(300_000),
+          requestFinalDelivery: state === 'dispatched',
+        })) as { messageId: string };
+        const deadline = createDeadline(30_000);
+        for (;;) {
+          const status = JSON.stringify(await client.get(`/messaging/dirmsg/status/${sent.messageId}`));
+          if (status.includes(`"${state}"`)) break;
+          assert.ok(!deadline.isOver(), status);
+          await sleep(100);
+        }
+      }
+      const page = await fetch(kept.consoleUrl);
+      assert.match(await page.text(), /type="module" src="\/assets\/main-/);
+    } finally {
+      child.kill('SIGTERM');
+    }
+    assert.deepEqual(await ended, [0, null]);
   });
 });

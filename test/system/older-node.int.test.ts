@@ -54,11 +54,11 @@ describe('the program started by an older Node', () => {
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'openhisp-older-'));
     hoisted = path.join(folder, 'node_modules/openhisp');
-    await mkdir(path.join(hoisted, 'dist/src/app/cli'), { recursive: true });
+    await mkdir(path.join(hoisted, 'dist/program'), { recursive: true });
     await mkdir(path.join(folder, 'node_modules/.bin'));
     await cp(path.join(root, 'bin'), path.join(hoisted, 'bin'), { recursive: true });
     await writeFile(path.join(hoisted, 'package.json'), '{"type":"module"}');
-    await writeFile(path.join(hoisted, 'dist/src/app/cli/main.js'), stayingProgram);
+    await writeFile(path.join(hoisted, 'dist/program/main.js'), stayingProgram);
     await symlink(process.execPath, path.join(folder, 'node_modules/.bin/node'));
   });
   after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));

@@ -100,17 +100,14 @@ describe('starts and signals', { concurrency: 3 }, () => {
     const modules = path.join(folder.path, 'node_modules');
     const installed = path.join(modules, 'openhisp');
     await mkdir(path.join(modules, '.bin'), { recursive: true });
-    await mkdir(path.join(installed, 'dist/src/app/cli'), { recursive: true });
+    await mkdir(path.join(installed, 'dist/program'), { recursive: true });
     await cp(path.join(root, 'bin'), path.join(installed, 'bin'), { recursive: true });
     const type = { type: 'module' };
     await writeFile(path.join(installed, 'package.json'), JSON.stringify(type));
     const scripts = { start: packageJson.scripts.start.replace('bin/', 'node_modules/openhisp/bin/') };
     await writeFile(path.join(folder.path, 'package.json'), JSON.stringify({ ...type, scripts }));
     const child = path.join(import.meta.dirname, 'signals-child.ts');
-    await writeFile(
-      path.join(installed, 'dist/src/app/cli/main.js'),
-      `await import(${JSON.stringify(child)});`,
-    );
+    await writeFile(path.join(installed, 'dist/program/main.js'), `await import(${JSON.stringify(child)});`);
     await symlink(process.execPath, path.join(modules, '.bin/node'));
     await symlink('../openhisp/bin/openhisp.js', path.join(modules, '.bin/openhisp'));
     const old = `#!/usr/bin/env node\n${beOld}\nawait import('../openhisp/bin/openhisp.js');\n`;

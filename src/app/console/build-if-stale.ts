@@ -2,10 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Log } from '../../core/index.ts';
+import { packageRoot, type Log } from '../../core/index.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** A build takes about one second on an idle machine. */
 const maxBuildMs = 60_000;
 
@@ -17,7 +15,7 @@ const maxBuildMs = 60_000;
  */
 export async function buildIfStale(
   log: Log,
-  { folder = root }: { readonly folder?: string } = {},
+  { folder = packageRoot }: { readonly folder?: string } = {},
 ): Promise<void> {
   const builder = path.join(folder, 'tools/build-console.ts');
   const page = path.join(folder, 'dist/console/index.html');

@@ -1,17 +1,14 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Log } from '../../core/index.ts';
+import { packageRoot, type Log } from '../../core/index.ts';
 import { sendRefusal } from '../http/index.ts';
 import { isApiRoute } from './guard.ts';
 import type { ConsoleApp } from './types.ts';
 
 /** The built front end: `dist/console` of a checkout and of the package. */
-const builtFolder = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../../../dist/console/' : '../../../console/', import.meta.url),
-);
+const builtFolder = path.join(packageRoot, 'dist/console');
 
 /** esbuild's names with a hash of their content. */
 const hashedName = /-[A-Z0-9]{8}\.[a-z0-9.]+$/;

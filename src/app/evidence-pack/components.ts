@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { packageRoot } from '../../core/index.ts';
 
 /** A part of the bill of materials (CycloneDX 1.6, component). */
 export interface Component {
@@ -18,13 +19,11 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const root = path.resolve(import.meta.dirname, '../../..');
-
 /** Every package that is installed beneath this one to run it, by name and version. */
 export function listComponents(): readonly Component[] {
   const found = new Map<string, Component>();
   const seen = new Set<string>();
-  const waiting = [findRoot()];
+  const waiting = [packageRoot];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     if (seen.has(folder)) continue;
     seen.add(folder);
@@ -43,7 +42,7 @@ export function listComponents(): readonly Component[] {
 
 /** This program and its components (CycloneDX 1.6), without anything of the time or the machine. */
 export function billOfMaterials(): Readonly<Record<string, unknown>> {
-  const { name, version, license } = readManifest(findRoot());
+  const { name, version, license } = readManifest(packageRoot);
   const self = describe({ name, version, license });
   return {
     bomFormat: 'CycloneDX',
@@ -53,9 +52,6 @@ export function billOfMaterials(): Readonly<Record<string, unknown>> {
     components: listComponents().map((component) => ({ ...component, 'bom-ref': component.purl })),
   };
 }
-
-/** In the published package, this file is one folder deeper than in a checkout. */
-const findRoot = (): string => (existsSync(path.join(root, 'package.json')) ? root : path.dirname(root));
 
 const readManifest = (folder: string): Manifest =>
   JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as Manifest;
