@@ -18,35 +18,44 @@ interface InboxEntry {
   readonly toDirectAddress: string | readonly string[];
 }
 
-/** Between two looks while there is mail, and when there was none for a while: each look costs requests. */
-const busyMs = 500;
-const quietMs = 2000;
-const quietAfterMs = 15_000;
+/** The partner's edge. */
+export interface PartnerEdge extends Closable {
+  /** Looks into its mailboxes. Cheap; called by its webhook. */
+  look(): void;
+}
+
+const retryMs = 2000;
 
 /**
- * Starts the partner's edge system: it looks into its mailboxes by the partner's REST API, as any practice
- * would.
+ * Starts the partner's edge system, which empties its mailboxes by the partner's REST API when a webhook tells
+ * it, as any practice would.
  */
-export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
+export function startPartnerEdge(options: PartnerEdgeOptions): PartnerEdge {
   const { client, log } = options;
   let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout;
+  let timer: NodeJS.Timeout | undefined;
+  let isAsked = false;
   let isClosed = false;
-  let lastMailMs = performance.now();
-  const poll = (): void => {
-    running = work().finally(schedule);
-  };
-  const schedule = (): void => {
+
+  function look(): void {
+    isAsked = true;
     if (isClosed) return;
-    timer = setTimeout(poll, performance.now() - lastMailMs < quietAfterMs ? busyMs : quietMs);
-  };
+    running ??= work().finally(() => {
+      running = undefined;
+      if (isAsked) look();
+    });
+  }
 
   async function work(): Promise<void> {
+    isAsked = false;
     try {
       for (const address of [options.takes, options.echoes]) await emptyInbox(address);
     } catch (error) {
       // The partner is closing, or busy; the next look may find it well.
       log.debug({ problem: errorText(error) }, 'the partner edge could not look into its mailboxes');
+      isAsked = false;
+      clearTimeout(timer);
+      timer = isClosed ? undefined : setTimeout(look, retryMs);
     }
   }
 
@@ -57,7 +66,8 @@ export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
       result?: readonly InboxEntry[];
     };
     for (const entry of page.result ?? []) {
-      lastMailMs = performance.now();
+      // More may wait than a page has.
+      isAsked = true;
       await client.get(`/messaging/dirmsg/inbox/${encodeURIComponent(entry.messageId)}`);
       if (addressKey(address) === addressKey(options.echoes)) await echo(entry);
       await client.post(`/messaging/dirmsg/inbox/${encodeURIComponent(entry.messageId)}/ack`);
@@ -79,8 +89,10 @@ export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
     }
   }
 
-  schedule();
+  // What came while it did not run.
+  look();
   return {
+    look,
     async close() {
       isClosed = true;
       clearTimeout(timer);

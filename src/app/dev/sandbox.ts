@@ -3,6 +3,7 @@ import path from 'node:path';
 import { quoteForShell, type Closable, type Log } from '../../core/index.ts';
 import { openInput } from '../../service/directory/index.ts';
 import { writeWorldPorts } from '../doctor/index.ts';
+import type { Hisp } from '../server/index.ts';
 import { createEdgeClient, type EdgeCredentials } from './edge-client.ts';
 import { startPartnerEdge } from './partner-edge.ts';
 import { createPlayground } from './playground.ts';
@@ -137,14 +138,22 @@ async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
   });
   await loadSampleDirectory(world, folder, onStep);
 
-  const demo = createEdgeClient(credentials);
   const partnerClient = createEdgeClient(partnerCredentials);
-  await ensureWebhook(world, demo);
+  await ensureWebhook(world.hisp, credentials.clientId, {
+    url: `${world.side.baseUrl}/webhook`,
+    description: "the sandbox's own receiver",
+  });
   const edge = startPartnerEdge({
     client: partnerClient,
     takes: partners.dispatched,
     echoes: echoAddress,
     log,
+  });
+  world.side.onPartnerMail(edge.look);
+  await ensureWebhook(world.partner, partnerCredentials.clientId, {
+    url: `${world.side.baseUrl}/partner`,
+    description: 'mail of the partner edge',
+    eventTypes: ['message.received'],
   });
   const { consoleUrl } = world.hisp;
   const consoleLink = consoleUrl && `${consoleUrl}/#enter=${await openConsole(world)}`;
@@ -200,11 +209,18 @@ async function loadSampleDirectory(
   await directory.refresh();
 }
 
-async function ensureWebhook(world: World, demo: ReturnType<typeof createEdgeClient>): Promise<void> {
-  const list = (await demo.get('/messaging/webhooks')) as { result?: readonly { url: string }[] };
-  const url = `${world.side.baseUrl}/webhook`;
-  if (list.result?.some((entry) => entry.url === url) === true) return;
-  await demo.post('/messaging/webhooks', { url, description: "the sandbox's own receiver" });
+interface WantedWebhook {
+  readonly url: string;
+  readonly description: string;
+  readonly eventTypes?: readonly string[];
+}
+
+/** The port of its receiver may be another one than at the last start. */
+async function ensureWebhook({ webhooks }: Hisp, clientId: string, wanted: WantedWebhook): Promise<void> {
+  const known = (await webhooks.hooks.list(clientId)).find((one) => one.description === wanted.description);
+  if (known === undefined) await webhooks.create(clientId, wanted);
+  else if (known.url !== wanted.url)
+    await webhooks.update(clientId, known.id, { url: wanted.url, isEnabled: true });
 }
 
 async function referralNote() {

@@ -20,6 +20,8 @@ export interface SideServer extends Closable {
   serveAuthority(authority: SandboxAuthority): void;
   /** The calls received, newest last; the oldest of more than a thousand are dropped. */
   received(): readonly ReceivedWebhook[];
+  /** Called for each call of the webhook of the partner's edge, `POST /partner`. */
+  onPartnerMail(listener: () => void): void;
 }
 
 const maxReceived = 1000;
@@ -29,6 +31,7 @@ const maxBodyBytes = 50_000_000;
 export async function startSideServer(port: number): Promise<SideServer> {
   const authorities = new Map<string, SandboxAuthority>();
   const calls: ReceivedWebhook[] = [];
+  let tellPartner = (): void => {};
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
@@ -38,6 +41,11 @@ export async function startSideServer(port: number): Promise<SideServer> {
     const target = new URL(request.url ?? '/', 'http://sandbox').pathname;
     const [, folder, file = ''] = target.split('/');
     if (folder === 'ca') return sendAuthority(response, file);
+    if (folder === 'partner') {
+      await readCall(request);
+      tellPartner();
+      return send(response, 204, 'text/plain', '');
+    }
     if (folder !== 'webhook') return send(response, 404, 'text/plain', 'not found\n');
     if (request.method === 'POST') {
       calls.push(await readCall(request));
@@ -58,6 +66,7 @@ export async function startSideServer(port: number): Promise<SideServer> {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     serveAuthority: (authority) => void authorities.set(authority.name, authority),
     received: () => calls,
+    onPartnerMail: (listener) => void (tellPartner = listener),
     async close() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
