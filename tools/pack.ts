@@ -1,7 +1,7 @@
 /**
  * Makes the package to publish, `openhisp-VERSION.tgz`: builds `dist/`, packs it from a copy of the files that belong to it, and
- * removes `dist/`. The copy has `npm-shrinkwrap.json`, the lock file without the packages for development, so that what is installed is
- * what the bill of materials lists. `npm pack` itself would run no build, because `.npmrc` keeps npm from running scripts; it is
+ * removes `dist/`. The copy has `npm-shrinkwrap.json`, the lock file without the packages for development, so that `npm ci` in its
+ * folder installs what the bill of materials lists; as a dependency of another program it gets what npm chooses there. `npm pack` itself would run no build, because `.npmrc` keeps npm from running scripts; it is
  * refused by `.npmrc`, and `npm publish` by `private`, which the copy has not.
  *
  * Usage: `npm run pack [-- FOLDER]`, by default into this one.
