@@ -27,8 +27,8 @@ export interface PartnerEdge extends Closable {
 const retryMs = 2000;
 
 /**
- * Starts the partner's edge system, which empties its mailboxes by the partner's REST API when a webhook tells
- * it, as any practice would.
+ * Starts the partner's edge system, which empties its mailboxes by the partner's REST API when a webhook
+ * tells it, as any practice would.
  */
 export function startPartnerEdge(options: PartnerEdgeOptions): PartnerEdge {
   const { client, log } = options;
