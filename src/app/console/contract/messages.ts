@@ -77,9 +77,11 @@ export const searchTerm = Type.Object(
   {
     kind: oneOf([
       'message-id',
+      'id-start',
       'wire-id',
       'request-id',
       'address',
+      'address-start',
       'domain',
       'client',
       'state',

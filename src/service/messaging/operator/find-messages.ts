@@ -25,6 +25,8 @@ import { isFailed as isFailedIndex, isUnfinishedOrFailed } from './unfinished-or
 export interface MessageQuery {
   /** `urn:uuid:…`, the bare UUID, or the `Message-ID` on the wire. */
   readonly id?: string | undefined;
+  /** The first digits of its UUID. */
+  readonly idStart?: string | undefined;
   /** The X-Request-Id of the request that sent it. */
   readonly requestId?: string | undefined;
   /** Sender or recipient. */
@@ -144,8 +146,22 @@ const isDomainOf = (text: string): boolean => text.startsWith('@') && isQualifie
 async function findIds(
   db: Kysely<MessagingTables>,
   audit: Pick<Audit, 'find'>,
-  { id, requestId }: MessageQuery,
+  { id, idStart, requestId }: MessageQuery,
 ): Promise<readonly string[] | undefined> {
+  if (idStart !== undefined) {
+    // Digits and hyphens follow, or the end at the "@".
+    const begun = await db
+      .selectFrom('message')
+      .select('id')
+      .where('wire_id', '>=', `<${idStart}`)
+      .where('wire_id', '<', `<${idStart}g`)
+      .limit(20)
+      .execute();
+    // Clients choose their request ids.
+    return begun.length === 0
+      ? findIds(db, audit, { requestId: idStart, limit: 1 })
+      : begun.map((row) => row.id);
+  }
   const named = id === undefined ? undefined : await findNamed(db, id);
   // Many clients also use UUIDs as request ids.
   if (named?.length === 0 && requestId === undefined && id !== undefined && findUuid(id) !== undefined)

@@ -10,6 +10,8 @@ import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 export interface ReceivedQuery {
   /** The API's id of a copy, or the sender's Message-ID. */
   readonly id?: string | undefined;
+  /** The first digits of the API's id. */
+  readonly idStart?: string | undefined;
   /** Sender or recipient. */
   readonly address?: string | undefined;
   /** Of the recipient, or of the sender. */
@@ -97,7 +99,7 @@ function splitQuery(query: ReceivedQuery): readonly Part[] {
 
 async function search(db: Kysely<MessagingTables>, part: Part, size: number): Promise<ReceivedMessage[]> {
   const { id = '', address, domain, state, since, until, side, by, order = 'newest' } = part;
-  const { otherAddresses = [], owned = everything } = part;
+  const { otherAddresses = [], owned = everything, idStart } = part;
   const after = readCursor(part.cursor);
   const isNewest = order === 'newest';
   const isBySender = side === 'from' || by === 'wire';
@@ -107,6 +109,17 @@ async function search(db: Kysely<MessagingTables>, part: Part, size: number): Pr
     .select(['m.sender', 'm.wire_id'])
     .where(whereOwned(owned, 'domains', sql.ref('c.domain')))
     .$if(by === 'copy', (query) => query.where('c.id', '=', findUuid(id) ?? ''))
+    .$if(idStart !== undefined, (query) =>
+      query.where('c.id', 'in', (eb) =>
+        eb
+          .selectFrom('inbox_copy')
+          .select('id')
+          .where('id', '>=', idStart ?? '')
+          .where('id', '<', `${idStart}g`)
+          .orderBy('id')
+          .limit(20),
+      ),
+    )
     .$if(by === 'wire', (query) => query.where('m.wire_id', 'in', wireNames(id)))
     .$if(side === 'to' && address !== undefined, (query) =>
       query.where('c.address_key', '=', addressKey((address ?? '') as DirectAddress)),

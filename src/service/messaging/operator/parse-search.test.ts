@@ -26,7 +26,26 @@ const cases: readonly (readonly [string, readonly (readonly [string, string])[]]
     ],
   ],
   ['failed', [['state', 'failed']]],
+  ['Failed', [['state', 'failed']]],
   ['untrusted', [['reason', 'untrusted']]],
+  [
+    'not trusted <30m',
+    [
+      ['since', '2026-11-21T11:30:00.000Z'],
+      ['reason', 'untrusted'],
+    ],
+  ],
+  ['no certificate', [['reason', 'no-certificate']]],
+  [id.slice(0, 8), [['id-start', id.slice(0, 8)]]],
+  [`${id.slice(0, 8).toUpperCase()}…`, [['id-start', id.slice(0, 8)]]],
+  [`urn:uuid:${id.slice(0, 20)}`, [['id-start', id.slice(0, 20)]]],
+  [
+    'Ann-Lee failed',
+    [
+      ['state', 'failed'],
+      ['address-start', 'Ann-Lee'],
+    ],
+  ],
   ['client:edge-1', [['client', 'edge-1']]],
   ['req-20261121-77', [['request-id', 'req-20261121-77']]],
   [

@@ -1,14 +1,16 @@
 import { readInstant } from '../../../core/index.ts';
 import { findDirectAddress, isQualifiedDomain } from '../../../lib/values/index.ts';
 import { readDay, type DaySpan } from './read-day.ts';
-import { isFailureReason } from '../reasons.ts';
+import { failureReasons, isFailureReason, type FailureReason } from '../reasons.ts';
 import { recipientStates } from '../status/states.ts';
 
 export type SearchTermKind =
   | 'message-id'
+  | 'id-start'
   | 'wire-id'
   | 'request-id'
   | 'address'
+  | 'address-start'
   | 'domain'
   | 'client'
   | 'state'
@@ -33,6 +35,10 @@ export interface ParsedSearch {
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const named = /^(client|state|reason|request|since|until):(.+)$/;
+/** The first digits of a UUID, as lists show them; a digit is among them, since `facade` is a word. */
+const idStart = /^(?:urn:uuid:)?(?=.*\d)([0-9a-f]{6,8}|[0-9a-f]{8}-[0-9a-f-]{0,27})(?:…|\.{3})?$/i;
+/** The beginning of the local part of an address. */
+const addressStart = /^[\w.%+'-]{2,64}$/;
 /** An X-Request-Id that is not a UUID; it needs a digit, so that a misspelt word is not taken for one. */
 const requestId = /^(?=.*\d)[\w.:-]{8,128}$/;
 const maxWords = 10;
@@ -40,8 +46,9 @@ const maxWords = 10;
 /**
  * Parses the text of the search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request
  * id, an address, a domain (`clinic.example` or `@clinic.example`), `<-1h` (in the last hour), `>2d` (before
- * two days ago), a day (`2026-11-20`, `11/20`, `yesterday`) in the zone of whoever asks, a state, a reason,
- * `client:ID`. All terms must match.
+ * two days ago), a day (`2026-11-20`, `11/20`, `yesterday`) in the zone of whoever asks, a state, a reason by
+ * its code or in words, `client:ID`, the first digits of an id, the beginning of an address. All terms must
+ * match.
  */
 export function parseSearch(text: string, now: Date, zone = 'UTC'): ParsedSearch {
   const dayOf = (word: string): DaySpan | undefined => readDay(word, now, zone);
@@ -53,7 +60,25 @@ export function parseSearch(text: string, now: Date, zone = 'UTC'): ParsedSearch
     if (found.length === 0) unread.push(word);
     terms.push(...found.map(([kind, value]) => ({ kind, value, typed: word })));
   }
-  return { terms, unread };
+  const reason = findReason(unread);
+  if (reason !== undefined)
+    return { terms: [...terms, { kind: 'reason', value: reason, typed: unread.join(' ') }], unread: [] };
+  const [start, ...others] = unread;
+  const isStart = start !== undefined && addressStart.test(start) && others.length === 0;
+  if (!isStart || terms.some(({ kind }) => kind === 'address')) return { terms, unread };
+  return { terms: [...terms, { kind: 'address-start', value: start, typed: start }], unread: [] };
+}
+
+/** The only reason whose text or code has all of these words: `not trusted`. */
+function findReason(words: readonly string[]): FailureReason | undefined {
+  if (words.length === 0) return undefined;
+  const wanted = words.map((word) => word.toLowerCase());
+  const codes = Object.keys(failureReasons) as FailureReason[];
+  const fitting = codes.filter((code) => {
+    const own = new Set(`${failureReasons[code].text} ${code}`.toLowerCase().match(/[a-z']+/g));
+    return wanted.every((word) => own.has(word));
+  });
+  return fitting.length === 1 ? fitting[0] : fitting.find((code) => code === wanted.join('-'));
 }
 
 type Reading = readonly (readonly [SearchTermKind, string])[];
@@ -97,7 +122,7 @@ function readNamed(word: string, now: Date, dayOf: DayReader): Reading | undefin
 }
 
 function readWord(word: string): Reading {
-  if (uuid.test(word) || /^urn:uuid:/i.test(word)) return [['message-id', word.toLowerCase()]];
+  if (uuid.test(word.replace(/^urn:uuid:/i, ''))) return [['message-id', word.toLowerCase()]];
   const inner = /^<(.+@.+)>$/.exec(word)?.[1];
   if (inner !== undefined) return [['wire-id', inner]];
   if (word.startsWith('@'))
@@ -107,8 +132,11 @@ function readWord(word: string): Reading {
     // A Message-ID of another HISP need not be an address.
     return [[findDirectAddress(word) === undefined ? 'wire-id' : 'address', word]];
   }
-  if (isState(word)) return [['state', word]];
-  if (isFailureReason(word)) return [['reason', word]];
+  const lower = word.toLowerCase();
+  if (isState(lower)) return [['state', lower]];
+  if (isFailureReason(lower)) return [['reason', lower]];
+  const [, start] = idStart.exec(word) ?? [];
+  if (start !== undefined) return [['id-start', start.toLowerCase()]];
   if (/^hisp-[0-9a-f]{24}$/.test(word)) return [['client', word]];
   if (word.includes('.') && isQualifiedDomain(word)) return [['domain', word.toLowerCase()]];
   return requestId.test(word) ? [['request-id', word]] : [];

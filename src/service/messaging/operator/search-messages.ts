@@ -1,8 +1,11 @@
+import type { Kysely } from 'kysely';
 import type { Owned } from '../../organizations/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { DescribedWait } from '../status/find-status.ts';
 import { recipientStates, type RecipientState } from '../status/states.ts';
+import type { MessagingTables } from '../tables.ts';
+import { findAddressesBeginning } from './find-addresses.ts';
 import { findMessages, type FoundMessage, type MessageQuery, type SearchedStorage } from './find-messages.ts';
 import {
   findReceived,
@@ -48,22 +51,47 @@ export async function searchMessages(
 ): Promise<SearchPage> {
   const parsed = parseSearch(query.text ?? '', now, query.zone);
   if (parsed.unread.length > 0) return { ...parsed, items: [] };
-  const wanted = combine(query, parsed);
-  if (wanted === undefined) return { ...parsed, items: [] };
+  const db = storage.tables();
+  const wanted = (await withWholeAddresses(db, parsed)).flatMap((one) => combine(query, one) ?? []);
+  if (wanted.length === 0) return { ...parsed, items: [] };
   const size = pageSize(query.limit);
-  const [sent, received] = await Promise.all([
-    wanted.sent && findMessages(storage, audit, wanted.sent),
-    wanted.received && findReceived(storage.tables(), wanted.received),
-  ]);
-  const rows: SearchRow[] = [
-    ...(sent?.items ?? []).map((row) => ({ direction: 'out' as const, ...row })),
-    ...(received?.items ?? []).map((row) => ({ direction: 'in' as const, ...row })),
-  ].toSorted((a, b) => timeOf(b) - timeOf(a) || (a.id < b.id ? 1 : -1));
-  const hasMore = sent?.next !== undefined || received?.next !== undefined;
-  const page = toPage(rows, size, (row) => ({ at: timeOf(row), id: row.id }));
-  if (page.next !== undefined || !hasMore) return { ...parsed, ...page };
+  const sent = await Promise.all(
+    wanted.flatMap((one) => (one.sent ? [findMessages(storage, audit, one.sent)] : [])),
+  );
+  const received = await Promise.all(
+    wanted.flatMap((one) => (one.received ? [findReceived(db, one.received)] : [])),
+  );
+  // A message may be from one of the addresses and to another.
+  const rows = new Map<string, SearchRow>();
+  for (const row of sent.flatMap(({ items }) => items)) rows.set(row.id, { direction: 'out', ...row });
+  for (const row of received.flatMap(({ items }) => items)) rows.set(row.id, { direction: 'in', ...row });
+  const sorted = [...rows.values()].toSorted((a, b) => timeOf(b) - timeOf(a) || (a.id < b.id ? 1 : -1));
+  const next = [...sent, ...received].find((page) => page.next !== undefined)?.next;
+  const page = toPage(sorted, size, (row) => ({ at: timeOf(row), id: row.id }));
   // One of the lists was truncated and fills the page.
-  return { ...parsed, ...page, next: sent?.next ?? received?.next ?? '' };
+  return page.next !== undefined || next === undefined
+    ? { ...parsed, ...page }
+    : { ...parsed, ...page, next };
+}
+
+/** A search for each address that begins as typed; a name such as `ann.lee` has the form of a domain, too. */
+async function withWholeAddresses(
+  db: Kysely<MessagingTables>,
+  parsed: ParsedSearch,
+): Promise<readonly ParsedSearch[]> {
+  const start = parsed.terms.find(
+    ({ kind, typed }) => kind === 'address-start' || (kind === 'domain' && !typed.startsWith('@')),
+  );
+  if (start === undefined || parsed.terms.some(({ kind }) => kind === 'address')) return [parsed];
+  const others = parsed.terms.filter((term) => term !== start);
+  const addresses = await findAddressesBeginning(db, start.value);
+  return [
+    ...(start.kind === 'domain' ? [parsed] : []),
+    ...addresses.map((value) => ({
+      ...parsed,
+      terms: [...others, { ...start, kind: 'address' as const, value }],
+    })),
+  ];
 }
 
 function timeOf(row: SearchRow): number {
@@ -79,6 +107,7 @@ function combine(
     ...new Set(terms.filter(({ kind }) => kinds.includes(kind)).map(({ value }) => value)),
   ];
   const ids = valuesOf('message-id', 'wire-id');
+  const idStarts = valuesOf('id-start');
   const requestIds = valuesOf('request-id');
   const states = [...new Set([...valuesOf('state'), ...((query.state ?? '') ? [query.state ?? ''] : [])])];
   const reasons = [
@@ -87,7 +116,8 @@ function combine(
   const clients = [
     ...new Set([...valuesOf('client'), ...(query.clientId === undefined ? [] : [query.clientId])]),
   ];
-  if ([ids, requestIds, states, reasons, clients].some((list) => list.length > 1)) return undefined;
+  if ([[...ids, ...idStarts], requestIds, states, reasons, clients].some((list) => list.length > 1))
+    return undefined;
   const [address, ...addresses] = valuesOf('address');
   const [domain, ...domains] = valuesOf('domain');
   const otherAddresses = [
@@ -106,6 +136,7 @@ function combine(
   ]);
   const common = {
     id: ids[0],
+    idStart: idStarts[0],
     address,
     domain: address === undefined ? domain : undefined,
     otherAddresses,

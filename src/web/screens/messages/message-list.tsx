@@ -158,7 +158,7 @@ export function MessageList(): ReactNode {
       <div className="filters">
         <SearchBox
           label="Search messages"
-          placeholder="Message id, address, domain, 11/20, yesterday, <-1h"
+          placeholder="Address or its beginning, domain, id, 11/20, yesterday, not trusted"
           value={filters.q}
           onSearch={search}
         />
@@ -252,9 +252,11 @@ function Filters({
 
 const termWords: Readonly<Record<SearchTerm['kind'], string>> = {
   'message-id': 'message id',
+  'id-start': 'id begins with',
   'wire-id': 'wire id',
   'request-id': 'request id',
   address: 'address',
+  'address-start': 'address begins with',
   domain: 'domain',
   client: 'client',
   state: 'state',
@@ -276,12 +278,12 @@ function Terms({ query }: { readonly query: Query }): ReactNode {
       {data.terms.map(({ kind, typed, value }) => (
         <span key={`${kind}:${typed}`}>
           {termWords[kind]}{' '}
-          <b>{kind === 'since' || kind === 'until' ? <Time at={value} as="clock" /> : value}</b>
+          <b>{kind === 'since' || kind === 'until' ? <Time at={value} as="zoned" /> : value}</b>
         </span>
       ))}
       {data.unread.map((word) => (
         <StateMark key={word} tone="warning">
-          <b>{word}</b> is no id, address, domain or time
+          <b>{word}</b> is no id, address, domain, time, state or reason
         </StateMark>
       ))}
     </p>
