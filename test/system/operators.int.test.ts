@@ -180,6 +180,12 @@ describe('an operator of the running service', () => {
     assert.deepEqual([status.messageStatus, status.result[0]?.reason], ['failed', 'cancelled']);
     assert.equal((await run('message', 'retry', waiting)).exitCode, 1);
     assert.equal((await run('message', 'show', newMessageId)).exitCode, 1);
+    const more = await sendTo(`another@${downDomain}`);
+    await waitFor(
+      () => run('queue', 'fail', downDomain.toUpperCase(), '--json'),
+      ({ json }) => Number(json['failed']) === 1,
+    );
+    assert.equal((await readStatus(world.client, more)).result[0]?.reason, 'cancelled');
   });
 
   it('sees rejected mail with sender, recipient and reason', async () => {

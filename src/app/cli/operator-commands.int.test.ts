@@ -343,6 +343,11 @@ test('a hold needs a domain and a reason', async () => {
   assert.doesNotMatch((await run('queue', 'list')).note, /On hold/);
   assert.equal((await run('queue', 'hold', 'direct.example.org', '--reason', 'test')).exitCode, undefined);
   assert.equal((await run('queue', 'release', 'Direct.Example.org')).exitCode, undefined);
+  const none = await run('queue', 'fail', 'direct.example.org');
+  assert.deepEqual(
+    [none.exitCode, none.out],
+    [1, 'no delivery to direct.example.org waits; list the destinations: openhisp queue list\n'],
+  );
 });
 
 test('a search for what is no address, and the webhooks of an unknown client, are errors, not empty lists', async () => {

@@ -56,6 +56,25 @@ export function addQueue(queue: Command, context: CliContext): void {
       }),
     );
   queue
+    .command('fail <domain>')
+    .description(
+      'end the waiting deliveries to a destination: they fail with the reason cancelled, and the clients are notified',
+    )
+    .option('--json', 'as JSON')
+    .action((domain: string, options: JsonOption) =>
+      withMessaging(context, async (messaging) => {
+        const result = await messaging.failSelected(
+          await messaging.selectQueued({ domains: [domain.toLowerCase()] }),
+        );
+        const text =
+          result.failed + result.running === 0
+            ? `no delivery to ${domain} waits; list the destinations: openhisp queue list`
+            : `${result.failed} cancelled, the clients are notified; ${result.running} being tried at this moment are left alone`;
+        context.print(options.json === true ? JSON.stringify(result) : text);
+        if (result.failed === 0) context.setExitCode(1);
+      }),
+    );
+  queue
     .command('hold <domain>')
     .description(
       'send nothing to a destination until the end or its release, also before anything waits for it; waiting messages still expire',
