@@ -57,6 +57,8 @@ try {
       if (shot.isOutside === true) await page.context().clearCookies();
       await world.show(page, shot.target);
       await shot.prepare?.(page);
+      // A row below the pointer is marked.
+      await page.mouse.move(0, 0);
       await page.waitForTimeout(settleMs);
       const file = path.join(folder, `${shot.name}-${theme}-${width}.png`);
       const picture = await writeIndexedPng(page, await page.screenshot());
