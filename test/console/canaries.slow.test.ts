@@ -345,6 +345,7 @@ describe('data that the admin API never returns', () => {
       'get /directory/sources': [{}],
       'get /directory/loads': [{}],
       'post /directory/sources/{name}/rollback': [{ names: ['default'], status: 409 }],
+      'post /directory/verification': [{ body: { isRunning: false } }],
       // The upload and its report have their own test below.
       'post /directory/loads': [{ body: {}, status: 400 }],
       'get /audit': [{ query: '?limit=200' }, { query: `?message=${encodeURIComponent(sent)}` }],

@@ -187,6 +187,22 @@ describe('the directory in the console', () => {
     assert.equal((await call('operator', 'POST', '/sources/none/rollback', asJson)).status, 404);
   });
 
+  it('starts and pauses the verification of addresses', async () => {
+    const change = (role: Role, isRunning: boolean) =>
+      call<{ sentence: string }>(role, 'POST', '/verification', {
+        body: JSON.stringify({ isRunning }),
+        headers: { 'content-type': 'application/json' },
+      });
+    const isRunning = async () => (await get<SourceList>('/sources')).body.verifying.isRunning;
+    assert.equal(await isRunning(), false);
+    assert.equal((await change('help-desk', true)).status, 403);
+    assert.match((await change('operator', true)).body.sentence, /^The verification is running;/);
+    assert.equal(await isRunning(), true);
+    assert.equal((await world.audited('verification.start'))[0]?.['actor'], 'operator:operator');
+    await change('operator', false);
+    assert.equal(await isRunning(), false);
+  });
+
   it('pages through the loads of a source', async () => {
     const first = await get<LoadPage>('/loads?source=clinics&limit=1');
     assert.equal(first.body.result.length, 1);

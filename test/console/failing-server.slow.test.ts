@@ -45,6 +45,28 @@ describe('the console, when answers are late, lost or cut', { skip }, () => {
     for (const tab of tabs) await tab.close();
   });
 
+  it('reads a stream in a tab that is seen while the one that holds it stands still', async () => {
+    const holder = await world.openPage();
+    await world.show(holder, '/clients');
+    const seen = await holder.context().newPage();
+    await world.show(seen, '/clients');
+    const words = (): Promise<string> => seen.locator('.live').innerText();
+    await until(words, (text) => text.trim() === 'Live', 'the holder tells the other');
+    const asked = seen.waitForRequest((request) => request.url().endsWith('/admin/v1/live'));
+    // Chromium freezes no page that is seen; a dialog stops its scripts as well.
+    const opened = holder.waitForEvent('dialog');
+    await holder.evaluate('void setTimeout(() => alert("stop"))');
+    const dialog = await opened;
+    await asked;
+    await until(words, (text) => text.trim() === 'Live', 'it has a stream');
+    const { clients } = world.sandbox.world.hisp.oauth;
+    await clients.create({ name: 'Seen beside', scopes: ['messaging.api'] });
+    await seen.getByText('Seen beside').first().waitFor();
+    await dialog.dismiss();
+    await holder.getByText('Seen beside').first().waitFor();
+    await holder.context().close();
+  });
+
   it('says that a further page was not read, and reads it on request', async () => {
     let isFailing = true;
     await page.route('**/admin/v1/audit?*', async (route) => {

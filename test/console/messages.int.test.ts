@@ -145,8 +145,15 @@ describe('messages in the console', () => {
     }
     const nothing = await list(`?q=${encodeURIComponent('direct.stranger.example >1h')}`);
     assert.deepEqual(nothing.body.result, []);
-    const unread = await list('?q=smith');
-    assert.deepEqual([unread.body.result, unread.body.unread], [[], ['smith']]);
+    const unread = await list('?q=smith%20state:lost');
+    assert.deepEqual([unread.body.result, unread.body.unread], [[], ['smith', 'state:lost']]);
+    const nobody = await list('?q=smith');
+    assert.deepEqual([nobody.body.result, nobody.body.unread], [[], []]);
+    const begun = await list(`?q=${body.messageId.slice(0, 'urn:uuid:'.length + 8)}`);
+    assert.deepEqual(
+      begun.body.result.map(({ messageId }) => messageId),
+      [body.messageId],
+    );
   });
 
   it('finds received messages, by direction, state and sender', async () => {

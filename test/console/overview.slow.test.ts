@@ -110,6 +110,14 @@ describe('what needs an operator soon', () => {
       ],
     );
 
+    await trust.addDomain('direct.none.example');
+    const missing = await tileOf('keys');
+    assert.deepEqual(
+      [missing.tile?.level, missing.tile?.value, missing.tile?.unit],
+      ['failed', 1, 'missing or expired'],
+    );
+    assert.match(missing.tile?.text ?? '', /^direct\.none\.example has no active key/);
+
     const sources = storage.tables<DirectoryTables>();
     await sources
       .updateTable('directory_source')

@@ -54,6 +54,7 @@ const expected: readonly (readonly [string, string, string])[] = [
   ['get', '/directory/search', 'directory.read'],
   ['post', '/directory/loads', 'directory.change'],
   ['post', '/directory/sources/{name}/rollback', 'directory.change'],
+  ['post', '/directory/verification', 'directory.change'],
   ['get', '/webhooks', 'settings.read'],
   ['post', '/webhooks', 'settings.change'],
   ['post', '/webhooks/{id}/replay', 'settings.change'],

@@ -243,6 +243,24 @@ describe('the screens of the traffic', { skip }, () => {
     await page.getByRole('button', { name: 'Hold' }).waitFor();
   });
 
+  it('holds a destination until a time before anything waits for it, and releases it', async () => {
+    await world.show(page, '/queue?domain=direct.quiet.example');
+    await page.getByRole('link', { name: 'Hold it before its maintenance' }).click();
+    await page.getByRole('button', { name: 'Hold' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Hold deliveries?' });
+    await dialog.getByLabel('Reason').fill('announced');
+    await dialog.getByLabel('Until').fill('2099-01-02T03:04');
+    await dialog
+      .getByText(/queue hold direct\.quiet\.example --reason announced --until 2099-01-0/)
+      .waitFor();
+    await checkAccessibility(page, 'the preview of a hold with an end');
+    await dialog.getByRole('button', { name: 'Hold' }).click();
+    await shows(/On hold: announced[\s\S]*until\s+Jan \d, 2099/);
+    await page.getByRole('button', { name: 'Release' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
+    await page.getByRole('button', { name: 'Hold' }).waitFor();
+  });
+
   it('fails a delivery for good only after its preview', async () => {
     await press('Escape', 'g', 'q');
     await shows(new RegExp(downDomain));

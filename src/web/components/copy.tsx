@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from 'react';
+import { breakable } from './address.tsx';
 import { useAnnounce } from './announce.tsx';
 import { Icon } from './icon.tsx';
 
@@ -46,7 +47,7 @@ export function Copy({
 export function CopyValue({ value, label }: { readonly value: string; readonly label: string }): ReactNode {
   return (
     <span className="copy-value">
-      <code>{value}</code>
+      <code>{breakable(value)}</code>
       <Copy text={value} label={`Copy ${label}`} isIcon />
     </span>
   );

@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { breakable } from './address.tsx';
 import { DialogToasts } from './announce.tsx';
 import { Icon } from './icon.tsx';
 import { ErrorState, LoadingState } from './states.tsx';
@@ -49,7 +50,9 @@ export function Dialog({
       }}
     >
       <div className="dialog-head">
-        <h2 id={heading}>{title}</h2>
+        <h2 id={heading} {...(title.includes('@') && { 'aria-label': title })}>
+          {title.includes('@') ? breakable(title) : title}
+        </h2>
         <button type="button" className="quiet" disabled={isLocked} onClick={onClose}>
           <Icon name="close" />
           <span className="visually-hidden">Close</span>

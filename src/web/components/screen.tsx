@@ -6,6 +6,7 @@
  */
 import { useEffect, type ReactNode } from 'react';
 import { Link } from 'wouter';
+import { breakable } from './address.tsx';
 import { Icon } from './icon.tsx';
 
 /** The frame of a screen: title, summary and actions. */
@@ -39,7 +40,9 @@ export function Screen({
               <Icon name="back" /> {up.name}
             </Link>
           )}
-          <h1>{heading ?? title}</h1>
+          <h1 {...(heading === undefined && /[.@]/.test(title) && { 'aria-label': title })}>
+            {heading ?? breakable(title)}
+          </h1>
           {lead !== undefined && <div className="lead">{lead}</div>}
         </div>
         {actions !== undefined && <div className="actions">{actions}</div>}

@@ -115,7 +115,7 @@ export function SecretSection<Issued>({
           <li key={id}>
             <code>{id}</code>
             <span className="faint">
-              issued <Time at={createdAt} as="clock" />
+              issued <Time at={createdAt} as="zoned" />
             </span>
             {mayChange && (!isLastKept || entries.length > 1) && (
               <button type="button" onClick={() => setEnding(id)} aria-label={`Revoke ${noun} ${id}`}>

@@ -30,16 +30,6 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const clockSeconds = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const dayOfYear = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const fullDay = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
-
 const zonedParts = {
   month: 'short',
   day: 'numeric',
@@ -48,18 +38,25 @@ const zonedParts = {
   hourCycle: 'h23',
   timeZoneName: 'short',
 } as const;
-const zoned = new Intl.DateTimeFormat(undefined, zonedParts);
 const zonedWithYear = new Intl.DateTimeFormat(undefined, { ...zonedParts, year: 'numeric' });
+const day = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+const formats = {
+  zoned: [new Intl.DateTimeFormat(undefined, zonedParts), zonedWithYear],
+  exact: [
+    new Intl.DateTimeFormat(undefined, { ...zonedParts, second: '2-digit' }),
+    new Intl.DateTimeFormat(undefined, { ...zonedParts, second: '2-digit', year: 'numeric' }),
+  ],
+  day: [day, day],
+} as const;
 
 interface TimeProps {
   /** ISO 8601 or milliseconds since 1970. */
   readonly at: string | number;
   /**
    * `relative`: 3 min ago, in 2 h, followed by date and time with the zone, which stand alone after one day.
-   * `zoned`: date and time with the zone. `clock`: the time today, else the date and time. `exact`: with
-   * seconds. `day`: the date alone.
+   * `zoned`: date and time with the zone. `exact`: with seconds. `day`: the date alone.
    */
-  readonly as?: 'relative' | 'zoned' | 'clock' | 'exact' | 'day';
+  readonly as?: 'relative' | 'zoned' | 'exact' | 'day';
 }
 
 /** A time in the viewer's zone; its title shows date, zone and UTC. */
@@ -80,14 +77,10 @@ export function Time({ at, as = 'relative' }: TimeProps): ReactNode {
   );
 }
 
-function formatTime(date: Date, as: 'zoned' | 'clock' | 'exact' | 'day', current: number): string {
+/** Without the year in this one. */
+function formatTime(date: Date, as: keyof typeof formats, current: number): string {
   const isThisYear = date.getFullYear() === new Date(current).getFullYear();
-  if (as === 'zoned') return (isThisYear ? zoned : zonedWithYear).format(date);
-  if (as === 'day') return fullDay.format(date);
-  const part = as === 'exact' ? clockSeconds : clock;
-  const today = new Date(current);
-  if (date.toDateString() === today.toDateString()) return part.format(date);
-  return `${(isThisYear ? dayOfYear : fullDay).format(date)}, ${part.format(date)}`;
+  return formats[as][isThisYear ? 0 : 1].format(date);
 }
 
 /** Times within one day, as text. */

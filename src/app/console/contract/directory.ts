@@ -224,10 +224,25 @@ export const sourceList = Type.Object(
     hostedCount: Type.Integer({ description: 'Hosted addresses that the operator has listed.' }),
     /** Addresses of the directory by verification state; null before the first check. */
     verification: nullable(Type.Record(Type.String(), Type.Integer())),
+    verifying: Type.Object({
+      isRunning: Type.Boolean(),
+      domains: Type.Integer({ description: 'Domains of the addresses.' }),
+      checkedDomains: Type.Integer({ description: 'Domains whose addresses were all checked once.' }),
+      dueDomains: Type.Integer({ description: 'Domains that are due now.' }),
+    }),
   },
   { title: 'SourceList' },
 );
 export type SourceList = Static<typeof sourceList>;
+
+/** `POST /admin/v1/directory/verification`: starts or pauses it on all nodes. */
+export const verificationRequest = Type.Object(
+  { isRunning: Type.Boolean() },
+  { title: 'VerificationRequest', additionalProperties: false },
+);
+export type VerificationRequest = Static<typeof verificationRequest>;
+export const verificationAnswer = Type.Object({ sentence: Type.String() }, { title: 'VerificationAnswer' });
+export type VerificationAnswer = Static<typeof verificationAnswer>;
 
 /**
  * `POST /admin/v1/directory/loads?source=&format=&kind=&name=` with the file as body (`text/csv` or

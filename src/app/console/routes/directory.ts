@@ -15,7 +15,7 @@ import {
   type SuggestionAnswer,
   type UploadProgress,
 } from '../../../service/directory/index.ts';
-import { readVerificationStatus } from '../../../service/verification/index.ts';
+import { readVerificationStatus, setRunning } from '../../../service/verification/index.ts';
 import { readParameters } from '../../http/index.ts';
 import {
   directoryForm,
@@ -29,6 +29,8 @@ import {
   suggestionList,
   uploadAnswer,
   uploadQuery,
+  verificationAnswer,
+  verificationRequest,
   type DirectoryForm,
   type DirectoryLoad,
   type DirectoryRecord,
@@ -129,11 +131,9 @@ function addSources(app: ConsoleApp, { storage, directory, nodes }: ConsoleServi
     about: ['directory', 'List the sources', 'In order of precedence.'],
     answer: sourceList,
     handle: async () => {
-      const [sources, status, { counts }] = await Promise.all([
-        readSources(storage),
-        directory.status(),
-        readVerificationStatus(storage),
-      ]);
+      const [sources, status, { counts, isRunning, domains, checkedDomains, dueDomains }] = await Promise.all(
+        [readSources(storage), directory.status(), readVerificationStatus(storage)],
+      );
       const reported = new Map<number, DirectoryLoad>();
       for (const load of sources.flatMap(({ active, previous }) => [active, previous]))
         if (load !== undefined) reported.set(load.id, toLoad(load, nodes.id));
@@ -149,6 +149,7 @@ function addSources(app: ConsoleApp, { storage, directory, nodes }: ConsoleServi
         recordCount: status.served?.recordCount ?? 0,
         hostedCount: status.provisionedCount,
         verification: isVerified ? counts : null,
+        verifying: { isRunning, domains, checkedDomains, dueDomains },
       };
     },
   });
@@ -179,6 +180,23 @@ function addSources(app: ConsoleApp, { storage, directory, nodes }: ConsoleServi
       const { name } = request.params;
       const { recordCount } = await acting(request).directory.rollBack(name, request.query.activeId);
       return { recordCount, sentence: `${name} serves ${countOf(recordCount, 'record')} again.` };
+    },
+  });
+  route(app, 'post', '/directory/verification', {
+    needs: 'directory.change',
+    about: [
+      'directory',
+      'Start or pause the verification of addresses',
+      'On all nodes, within seconds; results stay.',
+    ],
+    body: verificationRequest,
+    answer: verificationAnswer,
+    handle: async (request) => {
+      const { isRunning } = request.body;
+      await setRunning({ storage, audit: acting(request).audit }, isRunning);
+      return {
+        sentence: `The verification is ${isRunning ? 'running' : 'paused'}; the nodes follow within seconds.`,
+      };
     },
   });
 }

@@ -318,12 +318,15 @@ function keyTile(keys: Keys): Tile {
     .toSorted((one, other) => urgencyOf(one.warning) - urgencyOf(other.warning));
   const [first] = warnings;
   const more = warnings.length - 1;
+  // The days of the others are no figure of what fails.
+  const bad = warnings.filter(({ warning }) => warning.problem !== 'expires-soon').length;
   return {
     id: 'keys',
     title: 'Keys',
-    value: least,
-    unit: least === 1 ? 'day left' : 'days left',
-    level: first === undefined ? 'ok' : first.warning.problem === 'expires-soon' ? 'warning' : 'failed',
+    ...(bad > 0
+      ? { value: bad, unit: 'missing or expired' }
+      : { value: least, unit: least === 1 ? 'day left' : 'days left' }),
+    level: bad > 0 ? 'failed' : first === undefined ? 'ok' : 'warning',
     text:
       first === undefined
         ? 'All keys are valid.'

@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { DirectoryRecord } from '../../../app/console/contract/index.ts';
 import { get, type ApiError } from '../../api/client.ts';
 import { useMay, useSession } from '../../api/session.ts';
+import { breakable } from '../../components/address.tsx';
 import { CopyValue } from '../../components/copy.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -120,7 +121,7 @@ function Card({ record }: { readonly record: DirectoryRecord }): ReactNode {
                         <th scope="row" title={field}>
                           {labelOf(field)}
                         </th>
-                        <td>{value}</td>
+                        <td>{breakable(value)}</td>
                         <td className="faint">{source}</td>
                       </tr>
                     ))}

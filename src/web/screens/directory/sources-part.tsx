@@ -7,6 +7,8 @@ import type {
   RollbackAnswer,
   SourceList,
   Level,
+  VerificationAnswer,
+  VerificationRequest,
 } from '../../../app/console/contract/index.ts';
 import { post, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
@@ -14,7 +16,7 @@ import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { Section } from '../../components/screen.tsx';
+import { Facts, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatDuration, formatNumber, Time } from '../../components/time.tsx';
 import { LoadReportView } from './load-report.tsx';
@@ -57,6 +59,7 @@ export function SourcesPart(): ReactNode {
           </ol>
         )}
       </Section>
+      <Verification list={sources.data} mayChange={mayChange} />
       {mayChange && <UploadForm sources={result.map(({ name }) => name)} />}
       <Section title="Loads" note="newest first">
         {loads.data === undefined && loads.error !== null && (
@@ -66,6 +69,74 @@ export function SourcesPart(): ReactNode {
         {loads.data !== undefined && loads.data.result.length > 0 && <Loads loads={loads.data.result} />}
       </Section>
     </>
+  );
+}
+
+/** Whether the addresses can receive, and whom we trust: checked over days, domain by domain. */
+function Verification({
+  list: { verification, verifying },
+  mayChange,
+}: {
+  readonly list: SourceList;
+  readonly mayChange: boolean;
+}): ReactNode {
+  const [isAsking, setAsking] = useState(false);
+  const announce = useAnnounce();
+  const client = useQueryClient();
+  const { isRunning, domains, checkedDomains, dueDomains } = verifying;
+  const verb = isRunning ? 'Pause' : 'Start';
+  return (
+    <Section
+      title="Verification"
+      note="which addresses can receive, and are trusted"
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => setAsking(true)}>
+            {verb}
+          </button>
+        )
+      }
+    >
+      <p>
+        <StateMark tone={isRunning ? 'ok' : 'none'}>{isRunning ? 'Running' : 'Paused'}</StateMark>
+        {domains > 0 && (
+          <span className="faint">
+            {' '}
+            {formatNumber(checkedDomains)} of {formatNumber(domains)} domains checked,{' '}
+            {formatNumber(dueDomains)} due
+          </span>
+        )}
+      </p>
+      {verification !== null && (
+        <Facts
+          facts={Object.entries(verification).map(([state, count]) => [state, formatNumber(count)] as const)}
+        />
+      )}
+      {isAsking && (
+        <Confirm
+          title={`${verb} the verification?`}
+          action={verb}
+          preview={async () => isRunning}
+          render={(wasRunning) => (
+            <>
+              <p>
+                {wasRunning
+                  ? 'No address is checked until it is started again; the results stay.'
+                  : "All addresses of the directory are looked up in the DNS or LDAP of their domains, and their certificates against this HISP's anchors. Nothing is sent to them."}
+              </p>
+              <Command words={['directory', 'verification', wasRunning ? 'pause' : 'start']} />
+            </>
+          )}
+          onConfirm={async (wasRunning) => {
+            const body: VerificationRequest = { isRunning: !wasRunning };
+            const { sentence } = await post<VerificationAnswer>('/directory/verification', body);
+            announce({ text: sentence });
+            await client.invalidateQueries({ queryKey: ['directory'] });
+          }}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </Section>
   );
 }
 
@@ -135,7 +206,7 @@ function SourceItem({
             <>
               <p>
                 {name} serves <b>{formatNumber(shown.previous.recordCount)}</b> records again, as loaded{' '}
-                <Time at={shown.previous.startedAt} as="clock" /> from {shown.previous.source}
+                <Time at={shown.previous.startedAt} as="zoned" /> from {shown.previous.source}
                 {shown.active !== null && <>, in place of {formatNumber(shown.active.recordCount)}</>}. Other
                 sources stay as they are.
               </p>

@@ -170,7 +170,6 @@ function FacetList({
             >
               {label}
             </button>
-            {'\u00A0'}
             <span className="faint">{formatNumber(count)}</span>
           </li>
         ))}

@@ -4,6 +4,7 @@ import type { LoadEvent, UploadAnswer, Level } from '../../../app/console/contra
 import { ApiError, upload } from '../../api/client.ts';
 import { visibleText } from '../../api/visible-text.ts';
 import { subscribeLoads, useLiveState } from '../../api/live.ts';
+import { Command } from '../../components/command.tsx';
 import { Section } from '../../components/screen.tsx';
 import { ErrorState, StateMark } from '../../components/states.tsx';
 import { formatBytes, formatNumber } from '../../components/time.tsx';
@@ -32,6 +33,7 @@ const maxUploads = 20;
 /** Uploads a file and shows the progress of its load; the served directory changes only at the end. */
 export function UploadForm({ sources }: { readonly sources: readonly string[] }): ReactNode {
   const [running, setRunning] = useState<Running>();
+  const [command, setCommand] = useState(() => commandFor(new FormData(), sources[0]));
   const client = useQueryClient();
   // A small file may be loaded before the answer with its upload id arrives.
   const [lastEvents, setLastEvents] = useState<ReadonlyMap<string, LoadEvent>>(new Map());
@@ -77,7 +79,11 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
   const list = useId();
   return (
     <Section title="Load a file" note="CSV, gzip or zip; the type is detected from the content">
-      <form className="upload" onSubmit={(submitted) => void send(submitted)}>
+      <form
+        className="upload"
+        onSubmit={(submitted) => void send(submitted)}
+        onChange={({ currentTarget }) => setCommand(commandFor(new FormData(currentTarget), sources[0]))}
+      >
         <label className="field">
           <span>File</span>
           <input type="file" name="file" accept=".csv,.gz,.zip,text/csv,application/zip" required />
@@ -120,6 +126,7 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
           Load
         </button>
       </form>
+      <Command words={command} />
       <div aria-live="polite">
         {running !== undefined && <Progress running={running} event={event} isMissed={isMissed} />}
         {running !== undefined && event?.isLoss === true && (
@@ -162,6 +169,19 @@ function useMissed(uploadId: string | undefined, event: LoadEvent | undefined): 
     if (live !== 'live' && uploadId !== undefined && !isLast(event)) setMissed(true);
   }, [live, uploadId, event]);
   return isMissed;
+}
+
+/** It finds the format by the content. */
+function commandFor(form: FormData, firstSource = 'default'): readonly (string | undefined)[] {
+  const file = form.get('file');
+  return [
+    'directory',
+    'import',
+    (file instanceof File && visibleText(file.name)) || 'FILE',
+    textOf(form, 'kind') === 'incremental' ? '--incremental' : undefined,
+    '--source',
+    textOf(form, 'source') || firstSource,
+  ];
 }
 
 function textOf(form: FormData, name: string): string {

@@ -10,6 +10,7 @@ import type {
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay, useMayWhole } from '../../api/session.ts';
+import { Command } from '../../components/command.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -140,6 +141,9 @@ function Findings({ path, domain }: { readonly path: string; readonly domain: st
     staleTime: 60_000,
     retry: false,
   });
+  const all = found.data?.findings ?? [];
+  const bad = all.filter(({ level }) => level !== 'ok');
+  const good = all.filter(({ level }) => level === 'ok');
   return (
     <Section
       title="Findings"
@@ -153,17 +157,42 @@ function Findings({ path, domain }: { readonly path: string; readonly domain: st
       {found.error !== null && <ErrorState error={found.error} />}
       {found.error === null && found.data === undefined && <LoadingState lines={3} />}
       {found.data !== undefined && (
-        <ul className="findings">
-          {found.data.findings.map((finding) => (
-            <li key={`${finding.check} ${finding.subject} ${finding.text}`}>
-              <StateMark tone={finding.level}>{finding.text}</StateMark>
-              {finding.subject !== domain && <span className="faint"> {finding.subject}</span>}
-              {finding.advice !== '' && <p className="muted">{finding.advice}</p>}
-            </li>
-          ))}
-        </ul>
+        <>
+          <FindingList domain={domain} findings={bad} />
+          {good.length > 0 && (
+            <details className="findings-good">
+              <summary>
+                <StateMark tone="ok">
+                  {bad.length === 0 ? 'All' : 'The other'} {formatNumber(good.length)} checks are fine.
+                </StateMark>
+              </summary>
+              <FindingList domain={domain} findings={good} />
+            </details>
+          )}
+        </>
       )}
+      <Command words={['doctor', domain, '--all']} />
     </Section>
+  );
+}
+
+function FindingList({
+  domain,
+  findings,
+}: {
+  readonly domain: string;
+  readonly findings: DomainFindings['findings'];
+}): ReactNode {
+  return (
+    <ul className="findings">
+      {findings.map((finding) => (
+        <li key={`${finding.check} ${finding.subject} ${finding.text}`}>
+          <StateMark tone={finding.level}>{finding.text}</StateMark>
+          {finding.subject !== domain && <span className="faint"> {finding.subject}</span>}
+          {finding.advice !== '' && <p className="muted">{finding.advice}</p>}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -234,7 +263,7 @@ function Bundles({ domain, path, bundles, mayChange }: TrustProps): ReactNode {
                   <ul className="bundle-changes">
                     {bundle.changes.map((change) => (
                       <li key={change.at}>
-                        <Time at={change.at} as="clock" />
+                        <Time at={change.at} as="zoned" />
                         <ul>
                           {change.added.map((name) => (
                             <li key={`+${name}`}>

@@ -25,7 +25,6 @@ export function EdgesScreen(): ReactNode {
 const columns: readonly Column<EdgeAccount>[] = [
   {
     name: 'User name',
-    isFlexible: true,
     cell: ({ username }) => username,
     sortBy: ({ username }) => username.toLowerCase(),
   },
@@ -43,6 +42,7 @@ const columns: readonly Column<EdgeAccount>[] = [
   {
     name: 'Addresses',
     from: 'wide',
+    isFlexible: true,
     cell: ({ addresses }) => addresses.join(', '),
     sortBy: ({ addresses }) => addresses.length,
   },

@@ -75,7 +75,7 @@ export function NodesScreen(): ReactNode {
 function Name({ node: { host, id, isThis } }: { readonly node: Node }): ReactNode {
   return (
     <>
-      {host} {isThis && <StateMark tone="ok">this node</StateMark>} <span className="sub mono">{id}</span>
+      {host} {isThis && <span className="tag">this node</span>} <span className="sub mono">{id}</span>
     </>
   );
 }

@@ -177,7 +177,7 @@ function Sessions({ operator, sessions, onEnd }: Part & { readonly sessions: Ses
             name: 'Signed in',
             cell: ({ startedAt, isCurrent, userAgent }) => (
               <>
-                <Time at={startedAt} as="clock" />{' '}
+                <Time at={startedAt} as="zoned" />{' '}
                 {isCurrent && <StateMark tone="ok">this browser</StateMark>}{' '}
                 <span className="sub">{browserName(userAgent)}</span>
               </>

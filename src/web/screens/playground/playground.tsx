@@ -9,6 +9,7 @@ import type {
   Level,
 } from '../../../app/console/contract/index.ts';
 import { get, post, type ApiError } from '../../api/client.ts';
+import { breakable } from '../../components/address.tsx';
 import { SelectField, TextField } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateShape } from '../../components/states.tsx';
@@ -85,7 +86,7 @@ function Send({ playground }: { readonly playground: Playground }): ReactNode {
                 <StateShape tone={tones[partner.outcome]} /> {partner.title}
               </span>
               <span className="outcome-text">{partner.text}</span>
-              <span className="outcome-address">{partner.address}</span>
+              <span className="outcome-address">{breakable(partner.address)}</span>
             </button>
           </li>
         ))}

@@ -77,9 +77,15 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
       up={{ href: '/queue', name: 'Queue' }}
       {...(about === undefined ? {} : { lead: <About about={about} /> })}
       actions={
-        about !== undefined && (
+        destination.data !== undefined && (
           <QueueActions
-            actions={about.hold === null ? ['retry', 'hold', 'fail'] : ['release', 'fail']}
+            actions={
+              about === undefined
+                ? ['hold']
+                : about.hold === null
+                  ? ['retry', 'hold', 'fail']
+                  : ['release', 'fail']
+            }
             target={{ destinations: [domain] }}
             onDone={() => setPicked(new Set())}
           />
@@ -91,7 +97,12 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
           <QueueActions
             // An attempt on hold is not made.
             actions={about?.hold === null ? ['retry', 'fail'] : ['fail']}
-            target={{ deliveries: chosen.map((row) => row.id) }}
+            target={{
+              deliveries: chosen.map((row) => row.id),
+              messageIds: [
+                ...new Set(chosen.flatMap((row) => (row.kind === 'message' ? [row.messageId] : []))),
+              ],
+            }}
             selected={chosen.length}
             onDone={() => setPicked(new Set())}
           />
@@ -107,7 +118,7 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
         noun={['delivery', 'deliveries']}
         empty={
           <EmptyState title={`No waiting deliveries to ${domain}`}>
-            <p>All messages to it were delivered or have failed.</p>
+            <p>All messages to it were delivered or have failed. It can be held before its maintenance.</p>
           </EmptyState>
         }
       />

@@ -12,7 +12,10 @@ import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { formatNumber } from '../../components/time.tsx';
 
-type Target = Pick<QueueActionRequest, 'destinations' | 'deliveries'>;
+type Target = Pick<QueueActionRequest, 'destinations' | 'deliveries'> & {
+  /** Of the deliveries. */
+  readonly messageIds?: readonly string[];
+};
 
 const words: Readonly<Record<QueueAction, { readonly name: string; readonly title: string }>> = {
   retry: { name: 'Retry now', title: 'Retry now?' },
@@ -62,16 +65,20 @@ const maxCommands = 4;
 /** One for each destination; single deliveries are retried and ended by the commands of their messages. */
 function commandsFor(
   action: QueueAction,
-  { destinations = [] }: Target,
-  reason: string,
+  { destinations = [], messageIds = [] }: Target,
+  { reason, end }: { readonly reason: string; readonly end: string | undefined },
 ): readonly (readonly string[])[] {
-  if (action === 'fail' || destinations.length > maxCommands) return [];
-  return destinations.map((domain) => [
-    'queue',
-    action,
-    domain,
-    ...(action === 'hold' ? ['--reason', reason.trim() || 'REASON'] : []),
-  ]);
+  const commands = [
+    ...destinations.map((domain) => [
+      'queue',
+      action,
+      domain,
+      ...(action === 'hold' ? ['--reason', reason.trim() || 'REASON'] : []),
+      ...(end === undefined ? [] : ['--until', end]),
+    ]),
+    ...messageIds.map((id) => ['message', action, id]),
+  ];
+  return commands.length > maxCommands ? [] : commands;
 }
 
 function ConfirmAction({
@@ -88,16 +95,20 @@ function ConfirmAction({
   const announce = useAnnounce();
   const client = useQueryClient();
   const [reason, setReason] = useState('');
+  const [until, setUntil] = useState('');
   const reasonId = useId();
-  const request = {
-    action,
-    ...target,
-  };
+  const untilId = useId();
+  const end = until === '' ? undefined : new Date(until).toISOString();
+  const { messageIds, ...chosen } = target;
+  const request = { action, ...chosen };
   const run = (shown?: QueueActionAnswer): Promise<QueueActionAnswer> =>
     (shown === undefined ? ask : post)<QueueActionAnswer>('/queue/actions', {
       ...request,
       // The preview of a hold does not need the reason, which is not written yet.
-      ...(action === 'hold' && { reason: shown === undefined ? '-' : reason.trim() }),
+      ...(action === 'hold' && {
+        reason: shown === undefined ? '-' : reason.trim(),
+        ...(end !== undefined && { until: end }),
+      }),
       // Only what the preview counted fails.
       ...(shown !== undefined && { upTo: shown.upTo }),
       preview: shown === undefined,
@@ -141,21 +152,39 @@ function ConfirmAction({
             <p className="muted">{formatNumber(answer.running)} being tried at this moment are left alone.</p>
           )}
           {action === 'hold' && (
-            <div className="field">
-              <label htmlFor={reasonId}>Reason</label>
-              <input
-                id={reasonId}
-                type="text"
-                required
-                maxLength={200}
-                placeholder="for other operators"
-                value={reason}
-                onChange={(event) => setReason(event.currentTarget.value)}
-              />
-            </div>
+            <>
+              <div className="field">
+                <label htmlFor={reasonId}>Reason</label>
+                <input
+                  id={reasonId}
+                  type="text"
+                  required
+                  maxLength={200}
+                  placeholder="for other operators"
+                  value={reason}
+                  onChange={(event) => setReason(event.currentTarget.value)}
+                />
+              </div>
+              <div className="field">
+                <label htmlFor={untilId}>Until</label>
+                <input
+                  id={untilId}
+                  type="datetime-local"
+                  value={until}
+                  onChange={(event) => setUntil(event.currentTarget.value)}
+                />
+                <span className="field-note">empty: until it is released</span>
+              </div>
+            </>
           )}
-          {commandsFor(action, target, reason).map((command, index) => (
-            <Command key={command.join(' ')} words={command} {...(index > 0 && { label: 'And' })} />
+          {commandsFor(action, target, { reason, end }).map((command, index) => (
+            <Command
+              key={command.join(' ')}
+              words={command}
+              {...(index > 0
+                ? { label: 'And' }
+                : messageIds !== undefined && { label: 'The same for the whole message, as a command' })}
+            />
           ))}
         </>
       )}

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import { useSearchParams } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import type { QueueDestination, QueuePage } from '../../../app/console/contract/index.ts';
 import { get } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
@@ -114,10 +114,16 @@ export function QueueList(): ReactNode {
         empty={
           domain === '' ? (
             <EmptyState title="Nothing is waiting">
-              <p>All messages were delivered or have failed.</p>
+              <p>All messages were delivered or have failed. Any destination can be found and held.</p>
             </EmptyState>
           ) : (
-            <EmptyState title={`No waiting deliveries to ${domain}`} />
+            <EmptyState title={`No waiting deliveries to ${domain}`}>
+              {mayChange && (
+                <Link href={`/queue/${encodeURIComponent(domain.toLowerCase())}`}>
+                  Hold it before its maintenance
+                </Link>
+              )}
+            </EmptyState>
           )
         }
       />

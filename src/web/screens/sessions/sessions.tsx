@@ -6,7 +6,7 @@ import { leaveSession, useSession } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
-import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { formatDuration, Time } from '../../components/time.tsx';
 import { PasskeySection } from './passkeys.tsx';
 import { browserName, methodWords } from './session-words.ts';
@@ -39,7 +39,7 @@ export function SessionsScreen(): ReactNode {
       name: 'Signed in',
       cell: ({ startedAt, isCurrent, userAgent }) => (
         <>
-          <Time at={startedAt} as="clock" /> {isCurrent && <StateMark tone="ok">this browser</StateMark>}{' '}
+          <Time at={startedAt} as="zoned" /> {isCurrent && <span className="tag">this browser</span>}{' '}
           <span className="sub">{browserName(userAgent)}</span>
         </>
       ),
