@@ -29,7 +29,7 @@ export function addAuditCommands(audit: Command, context: CliContext): void {
     .description('print the key that verifies checkpoints, as a JWK for your auditor')
     .action(() =>
       withAudit(context, async ({ audit: chain }) =>
-        context.print(JSON.stringify(await chain.findPublicKey())),
+        context.print(JSON.stringify(await chain.readPublicKey())),
       ),
     );
   audit
@@ -142,7 +142,7 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
         ];
         const result = await chain.verifyChain(exported);
         context.print(
-          `${result.eventCount} events, ${result.firstSequence ?? 0} to ${result.lastSequence ?? 0}, keyed from ${result.keyedFrom ?? 'none'}`,
+          `${result.eventCount} events, ${result.firstSequence ?? 0} to ${result.lastSequence ?? 0}`,
         );
         context.print(
           `${result.checkpointCount} checkpoints, up to event ${result.coveredTo ?? 'none'}; the next one covers what follows`,

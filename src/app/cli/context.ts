@@ -108,7 +108,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     const { createAudit } = await import('../../service/audit/index.ts');
     const audit = createAudit({ ...opened, clock: systemClock, log: silentLog });
     try {
-      if (await audit.isKeyed()) return;
+      if (await audit.hasBegun()) return;
       // Imported only when needed: it loads many modules, and this is done once per installation.
       const { beginInstallationIntegrity } = await import('../server/index.ts');
       await beginInstallationIntegrity({ ...opened, audit });

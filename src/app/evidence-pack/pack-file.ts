@@ -26,14 +26,10 @@ export interface VerifiedPack {
   readonly problems: readonly string[];
 }
 
-/** The file: a page with its signed statement inside. Undefined if the audit trail has no key. */
-export async function writePackFile(
-  audit: Pick<Audit, 'signPack'>,
-  pack: EvidencePack,
-): Promise<string | undefined> {
+/** The file: a page with its signed statement inside. */
+export async function writePackFile(audit: Pick<Audit, 'signPack'>, pack: EvidencePack): Promise<string> {
   const page = renderPage(pack);
   const statement = await audit.signPack({ pack, pageHash: hash('sha256', page) } satisfies PackStatement);
-  if (statement === undefined) return undefined;
   return page.replace(statementStart, () => statementStart + statement);
 }
 

@@ -161,7 +161,7 @@ export async function collectPack(sources: PackSources, period: AuditPeriod): Pr
     version: 1,
     from: period.since.toISOString(),
     until: period.until.toISOString(),
-    publicKey: await audit.findPublicKey(),
+    publicKey: await audit.readPublicKey(),
     product: {
       name: packageJson.name,
       version: packageJson.version,

@@ -1,4 +1,4 @@
-import type { AnyTransaction, Config, Storage } from '../../platform/index.ts';
+import type { Config } from '../../platform/index.ts';
 import { AuditError, readCheckpointFile, type Audit } from '../../service/audit/index.ts';
 import type { GuardedTable } from '../../service/integrity/index.ts';
 import { edgesGuardedTables } from '../../service/edges/index.ts';
@@ -20,22 +20,17 @@ export const guardedTables: readonly GuardedTable[] = [
 
 export interface InstallationIntegrity {
   readonly config: Pick<Config, 'audit'>;
-  readonly storage: Storage;
   readonly audit: Audit;
 }
 
 /**
- * Keys the audit chain, once for a database, beginning with a row that records this. Throws
- * AUDIT_CHAIN_RESET if the chain was keyed before, or this installation has checkpoints of a keyed chain, but
- * the database says that there never was one.
+ * Begins the audit chain of a new database. Throws AUDIT_CHAIN_RESET if the database has rows of a chain, or
+ * this installation checkpoints of one, but the database has no key for it.
  */
-export async function beginInstallationIntegrity(resources: InstallationIntegrity): Promise<void> {
-  const { config, storage, audit } = resources;
-  if (await audit.isKeyed()) return;
+export async function beginInstallationIntegrity({ config, audit }: InstallationIntegrity): Promise<void> {
+  if (await audit.hasBegun()) return;
   await refuseReset(config.audit.checkpointFile);
-  await storage.transaction(async (tx: AnyTransaction) => {
-    audit.beginKeyingIn(tx, { action: 'audit.begin', actor: 'system', outcome: 'ok' });
-  });
+  await audit.begin();
   await audit.signCheckpoint();
 }
 
@@ -44,7 +39,7 @@ async function refuseReset(file: string): Promise<void> {
   if (length === 0) return;
   throw new AuditError(
     'AUDIT_CHAIN_RESET',
-    `${file} has ${length} checkpoints of a keyed audit chain, but the database has none: it was reset, or restored from an ` +
+    `${file} has ${length} checkpoints of an audit chain, but the database has none: it was reset, or restored from an ` +
       'older backup. Find out which; then: openhisp audit restart --reason TEXT',
   );
 }

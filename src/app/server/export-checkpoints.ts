@@ -1,5 +1,6 @@
 import { errorCode, errorText, type Clock, type Log } from '../../core/index.ts';
 import type { GuardedFetch } from '../../lib/fetch/index.ts';
+import type { Storage } from '../../platform/index.ts';
 import {
   appendToCheckpointFile,
   AuditError,
@@ -22,6 +23,7 @@ export interface CheckpointExport {
 }
 
 export interface CheckpointExportOptions extends InstallationIntegrity {
+  readonly storage: Storage;
   readonly log: Log;
   readonly clock: Clock;
   readonly post: GuardedFetch;
@@ -68,7 +70,7 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
   }
 
   async function requireLater(known: string, newest: Checkpoint): Promise<void> {
-    const { x = '' } = (await audit.findPublicKey()) ?? {};
+    const { x } = await audit.readPublicKey();
     const own = await readStatement<Checkpoint>(
       statementTypes.checkpoint,
       known,

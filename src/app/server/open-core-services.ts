@@ -90,7 +90,7 @@ export async function openCoreServices(
       keepMs: config.audit.keepDays * 86_400_000,
     }),
   );
-  await beginInstallationIntegrity({ config, storage, audit });
+  await beginInstallationIntegrity({ config, audit });
   const { acceptsQueryParameters } = config.oauth;
   const oauth = createOauth({ storage, vault, clock, audit, limits: config.oauth, acceptsQueryParameters });
   const trust = createTrust({ storage, vault, clock, audit });

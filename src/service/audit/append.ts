@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely';
-import { equalBytes } from '../../core/index.ts';
 import {
   type AnyTransaction,
   type Storage,
@@ -19,16 +18,16 @@ import {
 } from './chain.ts';
 import { AuditError } from './errors.ts';
 import { type AuditOrigin, writeOrigin } from './origin.ts';
-import { writeStart } from './start-row.ts';
 import { toJwk } from './statements.ts';
 
 export interface TimedEvent {
   readonly event: AuditEvent;
   readonly atMs: number;
   readonly origin?: AuditOrigin | undefined;
-  /** From this row on the chain is keyed. Left out if it is keyed already. */
-  readonly beginsKeying?: true;
 }
+
+/** Of the row that names the chain and its public key. Appended only as the first row. */
+export const beginAction = 'audit.begin';
 
 const columns = [
   'sequence',
@@ -57,57 +56,45 @@ export function createAppender(
   const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence' | 'hash'>>((db) =>
     db.selectFrom('audit_event').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1),
   );
-  // A chain that is keyed stays so: read once.
-  let keyed: ChainState | undefined;
+  // It never changes: read once.
+  let known: ChainState | undefined;
 
   return async (tx, events) => {
     let { sequence, hash } = (await findLast.first(tx, {})) ?? { sequence: 0, hash: chainStart };
-    let state = keyed ?? (await readChainState(tablesOf<AuditTables>(tx), vault));
+    const tables = tablesOf<AuditTables>(tx);
+    const state =
+      known ?? (await readChainState(tables, vault)) ?? (await beginChain(tables, vault, sequence));
     const rows: StoredValue[][] = [];
     for (const timed of events) {
-      if (timed.beginsKeying && state !== undefined) continue;
-      if (timed.beginsKeying)
-        state = await beginKeying(tablesOf(tx), vault, { timed, sequence, pending: rows.length });
-      const row = toRow(withKey(timed, state), ++sequence, hash, state?.authenticate);
+      if (timed.event.action === beginAction && sequence > 0) continue;
+      const row = toRow(withKey(timed, state), ++sequence, hash, state.authenticate);
       rows.push(columns.map((column) => row[column]));
       hash = row.hash;
     }
     if (rows.length === 0) return;
     await storage.bulkInsert(tx, { table: 'audit_event', columns, rows });
     storage.afterCommit(tx, () => {
-      keyed = state;
+      known = state;
     });
   };
 }
 
-/** Under the lock of the chain: makes its keys, to be used from the next row on. */
-async function beginKeying(
-  tx: Kysely<AuditTables>,
-  vault: Vault,
-  at: { readonly timed: TimedEvent; readonly sequence: number; readonly pending: number },
-): Promise<ChainState> {
-  const last = await tx
-    .selectFrom('audit_event')
-    .selectAll()
-    .where('sequence', '=', at.sequence - at.pending)
-    .executeTakeFirst();
-  // A row with a keyed hash, or a changed one: deleting the key's row must not make the rest acceptable.
-  if (last !== undefined && !equalBytes(hashRow(last, undefined), last.hash))
+/** Under the lock of the chain: makes the keys of one that has no row yet. */
+async function beginChain(tx: Kysely<AuditTables>, vault: Vault, lastSequence: number): Promise<ChainState> {
+  // Deleting the row that names the key must not make rows with other keys acceptable.
+  if (lastSequence > 0)
     throw new AuditError(
       'AUDIT_CHAIN_RESET',
-      `audit event ${last.sequence} is not of a chain without a key: the row that names the key was deleted, or the event was changed`,
+      `the row that names the key of the audit chain was deleted; its last event is ${lastSequence}`,
     );
-  const row = newChainRow(vault, at.sequence + 1, at.timed.atMs);
+  const row = newChainRow(vault);
   await tx.insertInto('audit_chain').values(row).execute();
-  const state = openState(row, vault);
-  const start = await tx.selectFrom('audit_start').selectAll().executeTakeFirst();
-  if (start !== undefined) await writeStart(tx, state, start, new Date(at.timed.atMs));
-  return state;
+  return openState(row, vault);
 }
 
-/** The first keyed row names the chain and its public key. */
-function withKey(timed: TimedEvent, state: ChainState | undefined): TimedEvent {
-  if (!timed.beginsKeying || state === undefined) return timed;
+/** The first row names the chain and its public key. */
+function withKey(timed: TimedEvent, state: ChainState): TimedEvent {
+  if (timed.event.action !== beginAction) return timed;
   const names = { chain: state.chainId, publicKey: toJwk(state.publicKey).kid };
   return { ...timed, event: { ...timed.event, objects: { ...timed.event.objects, ...names } } };
 }
@@ -116,7 +103,7 @@ function toRow(
   { event, atMs, origin }: TimedEvent,
   sequence: number,
   previousHash: Uint8Array,
-  authenticate: Authenticate | undefined,
+  authenticate: Authenticate,
 ): AuditRow {
   const row = {
     sequence,

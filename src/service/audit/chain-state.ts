@@ -8,7 +8,6 @@ import { AuditError } from './errors.ts';
 /** The keys of a chain. */
 export interface ChainState {
   readonly chainId: string;
-  readonly keyedFrom: number;
   /** Ed25519, 32 bytes. */
   readonly publicKey: Uint8Array;
   readonly authenticate: Authenticate;
@@ -17,27 +16,32 @@ export interface ChainState {
 }
 
 /**
- * Undefined as long as the chain is not keyed. Throws AUDIT_CHAIN_BROKEN if the row was written without the
- * vault's keys.
+ * Undefined as long as the chain has no row. Throws AUDIT_CHAIN_BROKEN if the row that names its keys was written
+ * without those of the vault.
  */
 export async function readChainState(db: Kysely<AuditTables>, vault: Vault): Promise<ChainState | undefined> {
   const row = await db.selectFrom('audit_chain').selectAll().executeTakeFirst();
   return row && openState(row, vault);
 }
 
-/** The state of a chain that is keyed from this row on. */
-export function newChainRow(vault: Vault, keyedFrom: number, atMs: number): AuditChainRow {
+/** The same for a chain that has begun. Throws AUDIT_CHAIN_BROKEN also if the row is missing. */
+export async function requireChainState(db: Kysely<AuditTables>, vault: Vault): Promise<ChainState> {
+  const state = await readChainState(db, vault);
+  if (state !== undefined) return state;
+  throw new AuditError('AUDIT_CHAIN_BROKEN', 'the row that names the key of the audit chain is missing');
+}
+
+/** Keys for a new chain. */
+export function newChainRow(vault: Vault): AuditChainRow {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const chainId = randomUUID();
   const pkcs8 = privateKey.export({ format: 'der', type: 'pkcs8' });
   const row = {
     id: 1,
     chain_id: chainId,
-    keyed_from: keyedFrom,
     key_id: vault.keyId,
     public_key: Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url'),
     sealed_private_key: vault.encrypt(pkcs8, encryptionContext(chainId)),
-    began_at: atMs,
   };
   return { ...row, mac: vault.mac(macInput(row), macContext) };
 }
@@ -52,7 +56,6 @@ export function openState(row: AuditChainRow, vault: Vault): ChainState {
   }
   return {
     chainId: row.chain_id,
-    keyedFrom: Number(row.keyed_from),
     publicKey: row.public_key,
     authenticate: createHmacSha256(vault.deriveKey(row.key_id, `audit chain ${row.chain_id}`)),
     openPrivateKey: () => vault.decrypt(row.sealed_private_key, encryptionContext(row.chain_id)),
@@ -74,6 +77,6 @@ const encryptionContext = (chainId: string): string => `audit-chain:${chainId}`;
 
 function macInput(row: Omit<AuditChainRow, 'mac'>): Uint8Array {
   const publicKey = Buffer.from(row.public_key).toString('hex');
-  const fields = [row.chain_id, Number(row.keyed_from), row.key_id, publicKey, Number(row.began_at)];
+  const fields = [row.chain_id, row.key_id, publicKey];
   return Buffer.from(JSON.stringify(fields));
 }

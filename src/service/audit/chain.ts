@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 /** The columns of one row, as stored. */
 export interface AuditRow {
   sequence: number;
@@ -24,24 +22,21 @@ export interface AuditStartRow {
   sequence: number;
   /** The hash of the last row that was deleted. */
   previous_hash: Uint8Array;
-  /** The same, signed; empty as long as the chain is not keyed. */
+  /** The same, signed. */
   statement: string;
 }
 
-/** From which row on the chain is keyed, and the key that signs statements about it. */
+/** The key of the chain, and the one that signs statements about it. */
 export interface AuditChainRow {
-  /** 1: there is one row at most; none as long as the chain is not keyed. */
+  /** 1: there is one row, since the first row of the chain. */
   id: number;
   chain_id: string;
-  /** Rows before it were written by versions without a key. */
-  keyed_from: number;
   /** The data key from which the key of the chain is derived. */
   key_id: string;
   /** Ed25519, 32 bytes. */
   public_key: Uint8Array;
   /** PKCS #8, encrypted by the vault in the context `audit-chain:<chain_id>`. */
   sealed_private_key: Uint8Array;
-  began_at: number;
   mac: Uint8Array;
 }
 
@@ -66,11 +61,8 @@ export type Authenticate = (...chunks: readonly (Uint8Array | string)[]) => Buff
 /** The previous hash in the first row. */
 export const chainStart: Uint8Array = Buffer.alloc(32);
 
-/**
- * HMAC-SHA-256 over the previous hash and the row's canonical JSON (fixed order of members, no white space),
- * or plain SHA-256 for rows that were written before the chain had a key.
- */
-export function hashRow(row: Omit<AuditRow, 'hash'>, authenticate: Authenticate | undefined): Buffer {
+/** HMAC-SHA-256 over the previous hash and the row's canonical JSON (fixed order of members, no white space). */
+export function hashRow(row: Omit<AuditRow, 'hash'>, authenticate: Authenticate): Buffer {
   const canonical = JSON.stringify([
     row.sequence,
     row.recorded_at,
@@ -82,8 +74,7 @@ export function hashRow(row: Omit<AuditRow, 'hash'>, authenticate: Authenticate 
     row.objects,
     row.origin,
   ]);
-  if (authenticate !== undefined) return authenticate(row.previous_hash, canonical);
-  return hash('sha256', Buffer.concat([row.previous_hash, Buffer.from(canonical)]), 'buffer');
+  return authenticate(row.previous_hash, canonical);
 }
 
 /** Names sorted by code point, so that equal objects give equal text. */

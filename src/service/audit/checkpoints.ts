@@ -1,7 +1,7 @@
 import { equalBytes, toHex, type Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
 import type { AuditTables } from './chain.ts';
-import { readChainState } from './chain-state.ts';
+import { requireChainState } from './chain-state.ts';
 import { AuditError } from './errors.ts';
 import { readStart } from './start-row.ts';
 import { readStatement, signStatement, statementTypes, type Checkpoint } from './statements.ts';
@@ -25,8 +25,8 @@ interface Options {
 }
 
 /**
- * Signs the end of the chain, unless the newest checkpoint does. Undefined then, or if the chain is not
- * keyed. Throws AUDIT_CHAIN_BROKEN if the row that the newest checkpoint names is missing.
+ * Signs the end of the chain, unless the newest checkpoint does. Undefined then. Throws AUDIT_CHAIN_BROKEN if
+ * the row that the newest checkpoint names is missing.
  */
 export async function signCheckpoint({
   storage,
@@ -35,8 +35,7 @@ export async function signCheckpoint({
   leastAgeMs = 0,
 }: Options & CheckpointOptions): Promise<SignedCheckpoint | undefined> {
   const db = storage.tables<AuditTables>();
-  const state = await readChainState(db, vault);
-  if (state === undefined) return undefined;
+  const state = await requireChainState(db, vault);
   // Read before the start of the chain: a deletion of old rows in between only moves the start forward.
   const firstKept = await findFirst(storage);
   const start = await readStart(db, state);
@@ -81,11 +80,11 @@ export async function readCheckpoint({
   vault,
 }: Pick<Options, 'storage' | 'vault'>): Promise<SignedCheckpoint | undefined> {
   const db = storage.tables<AuditTables>();
-  const state = await readChainState(db, vault);
   const row = await db.selectFrom('audit_checkpoint').select('statement').executeTakeFirst();
-  if (state === undefined || row === undefined) return undefined;
+  if (row === undefined) return undefined;
   const { statement } = row;
-  const checkpoint = await readStatement<Checkpoint>(statementTypes.checkpoint, statement, state.publicKey);
+  const { publicKey } = await requireChainState(db, vault);
+  const checkpoint = await readStatement<Checkpoint>(statementTypes.checkpoint, statement, publicKey);
   return { checkpoint, statement };
 }
 

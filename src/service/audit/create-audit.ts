@@ -1,9 +1,9 @@
 import { type Clock, type Closable, createTokenBuckets, type Log, networkOf } from '../../core/index.ts';
 import type { AnyTransaction, Storage, Vault } from '../../platform/index.ts';
-import { createAppender, type TimedEvent } from './append.ts';
+import { beginAction, createAppender, type TimedEvent } from './append.ts';
 import type { AuditEvent } from './audit-event.ts';
 import { createBatch } from './batch.ts';
-import { readChainState } from './chain-state.ts';
+import { readChainState, requireChainState } from './chain-state.ts';
 import type { AuditTables } from './chain.ts';
 import {
   type CheckpointOptions,
@@ -39,13 +39,12 @@ export interface Audit extends Closable {
   /** Writes the waiting events. */
   flush(): Promise<void>;
   /**
-   * In the transaction that begins the keying of a chain: adds its first keyed row. Adds nothing to a chain
-   * that is keyed. Throws AUDIT_CHAIN_RESET, at the end of the transaction, if the last row shows that the
-   * chain was keyed before.
+   * Adds the first row, which names the chain and its key, unless the chain has rows. Throws AUDIT_CHAIN_RESET
+   * if it has, but no key.
    */
-  beginKeyingIn(tx: AnyTransaction, event: AuditEvent): void;
-  /** True once rows carry an HMAC under a key of the vault. */
-  isKeyed(): Promise<boolean>;
+  begin(): Promise<void>;
+  /** True if the chain has its key. */
+  hasBegun(): Promise<boolean>;
   /**
    * Signs the end of the chain; undefined if nothing was added since the last checkpoint. Throws
    * AUDIT_CHAIN_BROKEN.
@@ -53,10 +52,10 @@ export interface Audit extends Closable {
   signCheckpoint(options?: CheckpointOptions): Promise<SignedCheckpoint | undefined>;
   /** The newest checkpoint. */
   lastCheckpoint(): Promise<SignedCheckpoint | undefined>;
-  /** Signs a document with the key of the chain, as a compact JWS; undefined if the chain is not keyed. */
-  signPack(document: object): Promise<string | undefined>;
-  /** Verifies checkpoints without the database; undefined if the chain is not keyed. */
-  findPublicKey(): Promise<AuditPublicKey | undefined>;
+  /** Signs a document with the key of the chain, as a compact JWS. */
+  signPack(document: object): Promise<string>;
+  /** Verifies checkpoints without the database. */
+  readPublicKey(): Promise<AuditPublicKey>;
   /** Walks the whole chain and compares it with the newest checkpoint and with those given (compact JWS). */
   verifyChain(checkpoints?: readonly string[]): Promise<VerifiedChain>;
   /**
@@ -124,23 +123,20 @@ export function createAudit({
       batch.add(timed(event));
     },
     flush: () => batch.flush(),
-    beginKeyingIn: (tx, event) => chain.add(tx, { ...timed(event), beginsKeying: true }),
-    isKeyed: async () => (await readChainState(storage.tables<AuditTables>(), vault)) !== undefined,
+    begin: () => append([timed({ action: beginAction, actor: 'system', outcome: 'ok' })]),
+    hasBegun: async () => (await readChainState(storage.tables<AuditTables>(), vault)) !== undefined,
     async signCheckpoint(options) {
       await batch.flush();
       return signCheckpoint({ storage, vault, clock, ...options });
     },
     lastCheckpoint: () => readCheckpoint({ storage, vault }),
     async signPack(document) {
-      const state = await readChainState(storage.tables<AuditTables>(), vault);
-      if (state === undefined) return undefined;
-      const { publicKey } = state;
-      return signStatement(statementTypes.pack, document, { pkcs8: state.openPrivateKey(), publicKey });
+      const state = await requireChainState(storage.tables<AuditTables>(), vault);
+      const key = { pkcs8: state.openPrivateKey(), publicKey: state.publicKey };
+      return signStatement(statementTypes.pack, document, key);
     },
-    async findPublicKey() {
-      const state = await readChainState(storage.tables<AuditTables>(), vault);
-      return state && toJwk(state.publicKey);
-    },
+    readPublicKey: async () =>
+      toJwk((await requireChainState(storage.tables<AuditTables>(), vault)).publicKey),
     verifyChain: async (checkpoints) => {
       await batch.flush();
       return verifyChain({ db: storage.tables<AuditTables>(), vault, checkpoints });

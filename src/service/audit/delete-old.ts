@@ -3,7 +3,7 @@ import type { Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
 import { isAnyLegalHold, lockLegalHolds } from '../legal-hold/index.ts';
 import type { AuditTables } from './chain.ts';
-import { readChainState, type ChainState } from './chain-state.ts';
+import { requireChainState } from './chain-state.ts';
 import { writeStart } from './start-row.ts';
 
 /** Rows per transaction: other writers wait no longer than that takes. */
@@ -26,11 +26,10 @@ export interface DeleteOptions {
 export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions): Promise<number> {
   const now = clock.now();
   const done = await storage.tryRunExclusive('audit-retention', async () => {
-    const state = await readChainState(storage.tables<AuditTables>(), vault);
     let total = 0;
     for (let count = batch; count === batch; total += count)
       count = await storage.transaction((tx: Kysely<AuditTables>) =>
-        deleteBatch(storage, tx, state, now, keepMs),
+        deleteBatch({ storage, vault }, tx, now, keepMs),
       );
     return total;
   });
@@ -38,9 +37,8 @@ export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions
 }
 
 async function deleteBatch(
-  storage: Storage,
+  { storage, vault }: Pick<DeleteOptions, 'storage' | 'vault'>,
   tx: Kysely<AuditTables>,
-  state: ChainState | undefined,
   now: Date,
   keepMs: number,
 ): Promise<number> {
@@ -61,7 +59,7 @@ async function deleteBatch(
   const last = old.at(-1);
   if (last === undefined) return 0;
   const sequence = Number(last.sequence) + 1;
-  await writeStart(tx, state, { sequence, previous_hash: last.hash }, now);
+  await writeStart(tx, await requireChainState(tx, vault), { sequence, previous_hash: last.hash }, now);
   await tx.deleteFrom('audit_event').where('sequence', '<', sequence).execute();
   return old.length;
 }

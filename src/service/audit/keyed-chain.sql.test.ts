@@ -47,11 +47,6 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-const begin = (audit: Audit, storage: Storage): Promise<void> =>
-  storage.transaction(async (tx: Kysely<unknown>) =>
-    audit.beginKeyingIn(tx, { action: 'audit.begin', actor: 'system', outcome: 'ok' }),
-  );
-
 async function add(audit: Audit, count: number): Promise<void> {
   for (let index = 0; index < count; index++)
     await audit.recordNow({ action: 'a', outcome: 'ok', objects: { index } });
@@ -76,7 +71,7 @@ const tables = ({ storage }: World): Kysely<AuditTables> => storage.tables<Audit
 async function rehash(
   world: World,
   from: number,
-  authenticate?: Parameters<typeof hashRow>[1],
+  authenticate: Parameters<typeof hashRow>[1],
 ): Promise<void> {
   const rows = await tables(world).selectFrom('audit_event').selectAll().orderBy('sequence').execute();
   let previous: Uint8Array = rows.find(({ sequence }) => sequence === from - 1)?.hash ?? chainStart;
@@ -92,80 +87,51 @@ async function rehash(
 }
 
 test('the first row of a new database begins the chain and names its key', () =>
-  withWorld(async ({ audit, storage }) => {
-    assert.equal(await audit.isKeyed(), false);
-    assert.equal(await audit.findPublicKey(), undefined);
-    await begin(audit, storage);
-    await begin(audit, storage);
+  withWorld(async ({ audit }) => {
+    assert.equal(await audit.hasBegun(), false);
+    await assert.rejects(audit.readPublicKey(), isBroken);
+    await audit.begin();
+    await audit.begin();
+    assert.equal(await audit.hasBegun(), true);
     await add(audit, 3);
     const [first] = await audit.find({ action: 'audit.begin' });
-    const key = await audit.findPublicKey();
     assert.equal(first?.sequence, 1);
-    assert.equal(first?.objects['publicKey'], key?.kid);
-    const report = await audit.verifyChain();
-    assert.deepEqual([report.eventCount, report.keyedFrom], [4, 1]);
+    assert.equal(first?.objects['publicKey'], (await audit.readPublicKey()).kid);
+    assert.equal((await audit.verifyChain()).eventCount, 4);
   }));
 
-test('rows of an earlier version still verify, and the row from which the chain is keyed is marked', () =>
-  withWorld(async (world) => {
-    const { audit, storage } = world;
-    await add(audit, 3);
-    // Even if the same transaction records other rows before.
-    await storage.transaction(async (tx: Kysely<unknown>) => {
-      await audit.recordIn(tx, { action: 'before', outcome: 'ok' });
-      audit.beginKeyingIn(tx, { action: 'audit.begin', actor: 'system', outcome: 'ok' });
-      await audit.recordIn(tx, { action: 'after', outcome: 'ok' });
-    });
-    await add(audit, 2);
-    const report = await audit.verifyChain();
-    assert.deepEqual([report.eventCount, report.keyedFrom, report.lastSequence], [8, 5, 8]);
-    const rows = await tables(world).selectFrom('audit_event').selectAll().orderBy('sequence').execute();
-    assert.deepEqual(
-      rows.map((row) => Buffer.from(row.hash).equals(hashRow(row, undefined))),
-      [true, true, true, true, false, false, false, false],
-    );
-  }));
-
-test('another process continues in the keyed chain, and two that begin at once begin once', () =>
-  withWorld(async ({ audit, storage, open }) => {
+test('another process continues in the chain, and two that begin at once begin once', () =>
+  withWorld(async ({ audit, open }) => {
     const other = await open();
-    await add(other, 1);
-    await Promise.all([begin(audit, storage), begin(audit, storage)]);
+    await Promise.all([audit.begin(), other.begin()]);
     await Promise.all([add(other, 5), add(audit, 5)]);
-    const report = await other.verifyChain();
-    assert.deepEqual([report.eventCount, report.keyedFrom], [12, 2]);
+    assert.equal((await other.verifyChain()).eventCount, 11);
     assert.equal((await other.find({ action: 'audit.begin' })).length, 1);
   }));
 
-test('a tail that was hashed again without the key is detected for every hash function', async () => {
+test('a tail that was hashed again without the key is detected', async () => {
   const outsider = (...chunks: readonly (Uint8Array | string)[]): Buffer =>
     chunks
       .reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256'))
       .digest();
-  for (const authenticate of [undefined, outsider]) {
-    for (const from of [1, 3]) {
-      await withWorld(async (world) => {
-        await begin(world.audit, world.storage);
-        await add(world.audit, 5);
-        await dropGuards(world);
-        await rehash(world, from, authenticate);
-        await assert.rejects(
-          world.audit.verifyChain(),
-          refusedAs('AUDIT_CHAIN_BROKEN', new RegExp(`event ${from} `)),
-        );
-      });
-    }
+  for (const from of [1, 3]) {
+    await withWorld(async (world) => {
+      await world.audit.begin();
+      await add(world.audit, 5);
+      await dropGuards(world);
+      await rehash(world, from, outsider);
+      await assert.rejects(
+        world.audit.verifyChain(),
+        refusedAs('AUDIT_CHAIN_BROKEN', new RegExp(`event ${from} `)),
+      );
+    });
   }
 });
 
-test('a forger who moves the row from which the chain is keyed, or takes its key for his own, is found', async () => {
+test('a forger who changes the row that names the key, or takes its key for his own, is found', async () => {
   await withWorld(async (world) => {
-    await add(world.audit, 2);
-    await begin(world.audit, world.storage);
     await add(world.audit, 3);
-    await dropGuards(world);
-    await rehash(world, 4);
-    await tables(world).updateTable('audit_chain').set({ keyed_from: 100 }).execute();
+    await tables(world).updateTable('audit_chain').set({ chain_id: 'other' }).execute();
     await assert.rejects(world.audit.verifyChain(), isBroken);
     // With the vault of his own installation.
     const foreign = createVault(randomBytes(32));
@@ -177,21 +143,14 @@ test('a forger who moves the row from which the chain is keyed, or takes its key
   });
 });
 
-test('a database that says it was never keyed is not keyed again over keyed rows', () =>
+test('a chain whose key was deleted gets no other one', () =>
   withWorld(async (world) => {
-    await begin(world.audit, world.storage);
     await add(world.audit, 3);
     await world.database.runRaw('delete from audit_chain');
     const fresh = await world.open();
-    const storage = await world.database.open();
-    try {
-      await assert.rejects(begin(createAudit({ ...world, storage, log: silentLog }), storage), (error) =>
-        refusedAs('AUDIT_CHAIN_RESET')(error),
-      );
-    } finally {
-      await storage.close();
-    }
-    assert.equal(await fresh.isKeyed(), false);
+    await assert.rejects(fresh.begin(), refusedAs('AUDIT_CHAIN_RESET'));
+    await assert.rejects(add(fresh, 1), refusedAs('AUDIT_CHAIN_RESET'));
+    assert.equal(await fresh.hasBegun(), false);
     await assert.rejects(fresh.verifyChain(), isBroken);
   }));
 
@@ -199,7 +158,7 @@ test('missing rows at the front, at the end, or all of them: each is found', asy
   const cuts = ['sequence <= 2', 'sequence > 4', 'sequence = 6', 'sequence > 0'];
   for (const cut of cuts) {
     await withWorld(async (world) => {
-      await begin(world.audit, world.storage);
+      await world.audit.begin();
       await add(world.audit, 5);
       await world.audit.signCheckpoint();
       const report = await world.audit.verifyChain();
@@ -214,10 +173,10 @@ test('missing rows at the front, at the end, or all of them: each is found', asy
 
 test('an end that was cut off together with its checkpoint is found by a checkpoint kept elsewhere', () =>
   withWorld(async (world) => {
-    const { audit, storage, database } = world;
+    const { audit, database } = world;
     const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-checkpoints-'));
     const file = path.join(folder, 'audit.jws');
-    await begin(audit, storage);
+    await audit.begin();
     for (let round = 0; round < 2; round++) {
       await add(audit, 3);
       await appendToCheckpointFile(file, (await audit.signCheckpoint())?.statement ?? '');
@@ -244,11 +203,11 @@ test('an end that was cut off together with its checkpoint is found by a checkpo
 
 test('a checkpoint that is forged, of another chain or of another kind is refused', () =>
   withWorld(async (world) => {
-    await begin(world.audit, world.storage);
+    await world.audit.begin();
     await add(world.audit, 1);
     const own = (await world.audit.signCheckpoint())?.statement ?? '';
     const [head = '', payload = '', signature = ''] = own.split('.');
-    const key = Buffer.from((await world.audit.findPublicKey())?.x ?? '', 'base64url');
+    const key = Buffer.from((await world.audit.readPublicKey()).x, 'base64url');
     const read = await readStatement<Checkpoint>(statementTypes.checkpoint, own, key);
     assert.equal(read.last.sequence, 2);
     const forged = Buffer.from(payload, 'base64url').toString().replace('"sequence":2', '"sequence":1');
@@ -268,7 +227,7 @@ test('a checkpoint that is forged, of another chain or of another kind is refuse
       );
     await assert.rejects(readStatement(statementTypes.start, own, key), refusedAs('AUDIT_STATEMENT_INVALID'));
     await withWorld(async (other) => {
-      await begin(other.audit, other.storage);
+      await other.audit.begin();
       await add(other.audit, 1);
       await assert.rejects(other.audit.verifyChain([own]), refusedAs('AUDIT_STATEMENT_INVALID'));
     });
@@ -279,7 +238,7 @@ test('after old rows were deleted a signed statement states the first row, and n
     const { audit, storage, clock } = world;
     const day = 86_400_000;
     clock.advance(new Date('2008-01-01T00:00:00Z').getTime() - clock.now().getTime());
-    await begin(audit, storage);
+    await audit.begin();
     await add(audit, 4);
     await audit.signCheckpoint();
     clock.advance(2193 * day);
@@ -304,25 +263,9 @@ test('after old rows were deleted a signed statement states the first row, and n
     await assert.rejects(audit.verifyChain(), refusedAs('AUDIT_STATEMENT_INVALID'));
   }));
 
-test('a beginning that an earlier version noted is signed when the chain is keyed', () =>
-  withWorld(async (world) => {
-    const { audit, storage, clock } = world;
-    clock.advance(new Date('2008-01-01T00:00:00Z').getTime() - clock.now().getTime());
-    await add(audit, 2);
-    clock.advance(2193 * 86_400_000);
-    await add(audit, 1);
-    assert.equal(await audit.deleteOld(), 2);
-    await begin(audit, storage);
-    assert.equal((await audit.verifyChain()).firstSequence, 3);
-    assert.match(
-      (await tables(world).selectFrom('audit_start').select('statement').executeTakeFirstOrThrow()).statement,
-      /^ey/,
-    );
-  }));
-
 test('several nodes take turns: no new checkpoint while the newest is young', () =>
-  withWorld(async ({ audit, storage, clock, open }) => {
-    await begin(audit, storage);
+  withWorld(async ({ audit, clock, open }) => {
+    await audit.begin();
     const other = await open();
     await audit.signCheckpoint({ leastAgeMs: 60_000 });
     await add(audit, 1);

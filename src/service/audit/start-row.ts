@@ -11,13 +11,12 @@ export type Start = Pick<AuditStartRow, 'sequence' | 'previous_hash'>;
 /** Notes, signed, where the kept rows begin. */
 export async function writeStart(
   tx: Kysely<AuditTables>,
-  state: ChainState | undefined,
+  state: ChainState,
   { sequence, previous_hash }: Start,
   now: Date,
 ): Promise<void> {
   const first = { sequence: Number(sequence), previousHash: toHex(previous_hash) };
-  const statement =
-    state === undefined ? '' : await sign(state, { chain: state.chainId, time: now.toISOString(), first });
+  const statement = await sign(state, { chain: state.chainId, time: now.toISOString(), first });
   const values = { sequence, previous_hash, statement };
   await tx
     .insertInto('audit_start')
@@ -26,11 +25,11 @@ export async function writeStart(
     .execute();
 }
 
-/** Start of the kept rows. Throws AUDIT_CHAIN_BROKEN unless it matches the statement of a keyed chain. */
-export async function readStart(db: Kysely<AuditTables>, state: ChainState | undefined): Promise<Start> {
+/** Start of the kept rows. Throws AUDIT_CHAIN_BROKEN unless it matches its signed statement. */
+export async function readStart(db: Kysely<AuditTables>, state: ChainState): Promise<Start> {
   const row = await db.selectFrom('audit_start').selectAll().executeTakeFirst();
   if (row === undefined) return { sequence: 1, previous_hash: chainStart };
-  if (state !== undefined) await requireStatement(row, state);
+  await requireStatement(row, state);
   return row;
 }
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { equalBytes, toHex } from '../../core/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { hashRow, type AuditRow, type AuditTables } from './chain.ts';
-import { readChainState, type ChainState } from './chain-state.ts';
+import { requireChainState, type ChainState } from './chain-state.ts';
 import { AuditError } from './errors.ts';
 import { readStart, type Start } from './start-row.ts';
 import { readStatement, statementTypes, type Checkpoint } from './statements.ts';
@@ -14,8 +14,6 @@ export interface VerifiedChain {
   readonly lastSequence: number | undefined;
   /** Hex. */
   readonly lastHash: string | undefined;
-  /** The first row with a keyed hash; undefined if the chain is not keyed. */
-  readonly keyedFrom: number | undefined;
   /** Number of checkpoints that the chain was compared with. */
   readonly checkpointCount: number;
   /** The last row that a checkpoint covers: a missing row after it does not show. */
@@ -35,7 +33,7 @@ export interface VerifyOptions {
  * AUDIT_STATEMENT_INVALID for a checkpoint that is not signed by the key of this chain.
  */
 export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions): Promise<VerifiedChain> {
-  const state = await readChainState(db, vault);
+  const state = await requireChainState(db, vault);
   const start = await readStart(db, state);
   const expected = await readExpected(db, state, checkpoints);
   const left = new Map(expected);
@@ -53,13 +51,12 @@ export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions
     last = row;
     eventCount++;
   }
-  if (state !== undefined) requireEnd(left, last, Number((await readStart(db, state)).sequence));
+  requireEnd(left, last, Number((await readStart(db, state)).sequence));
   return {
     eventCount,
     firstSequence: first?.sequence,
     lastSequence: last?.sequence,
     lastHash: last === undefined ? undefined : toHex(last.hash),
-    keyedFrom: state?.keyedFrom,
     checkpointCount: expected.size,
     coveredTo: expected.size === 0 ? undefined : Math.max(...expected.keys()),
   };
@@ -68,11 +65,10 @@ export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions
 /** Hashes by row that the checkpoints name: those given, and the newest one of the database. */
 async function readExpected(
   db: Kysely<AuditTables>,
-  state: ChainState | undefined,
+  state: ChainState,
   exported: readonly string[],
 ): Promise<ReadonlyMap<number, string>> {
   const expected = new Map<number, string>();
-  if (state === undefined) return expected;
   const stored = await db.selectFrom('audit_checkpoint').select('statement').executeTakeFirst();
   for (const statement of stored === undefined ? exported : [...exported, stored.statement]) {
     const { chain, last } = await readStatement<Checkpoint>(
@@ -91,16 +87,15 @@ async function readExpected(
   return expected;
 }
 
-function requireHash(row: AuditRow, state: ChainState | undefined): void {
-  const isKeyed = state !== undefined && row.sequence >= state.keyedFrom;
-  if (!equalBytes(hashRow(row, isKeyed ? state.authenticate : undefined), row.hash))
+function requireHash(row: AuditRow, { authenticate }: ChainState): void {
+  if (!equalBytes(hashRow(row, authenticate), row.hash))
     throw broken(row, 'was changed, or written without the key');
 }
 
 // Old rows may be deleted while the walk begins; then the start that was noted with it fits.
 async function requireStart(
   db: Kysely<AuditTables>,
-  state: ChainState | undefined,
+  state: ChainState,
   row: AuditRow,
   start: Start,
 ): Promise<void> {

@@ -40,8 +40,6 @@ async function writePack(context: CliContext, file: string, period: AuditPeriod)
     const findings = await verifyInstallation(installation, []);
     const pack = await collectPack({ ...installation, findings }, period);
     const page = await writePackFile(audit, pack);
-    if (page === undefined)
-      throw new UsageError('The audit trail has no key yet; it gets one when the service starts.');
     await writeNew(file, page);
     await audit.recordNow({
       action: 'evidence.pack',

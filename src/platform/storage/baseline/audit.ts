@@ -32,16 +32,14 @@ export const auditTables = (engine: StorageEngine): readonly string[] => [
     id integer primary key,
     sequence bigint not null,
     previous_hash bytea not null,
-    statement text not null default ''
+    statement text not null
   )`,
   `create table audit_chain (
     id integer primary key,
     chain_id text not null,
-    keyed_from bigint not null,
     key_id text not null,
     public_key bytea not null,
     sealed_private_key bytea not null,
-    began_at bigint not null,
     mac bytea not null
   )`,
   `create table audit_checkpoint (
