@@ -98,7 +98,12 @@ describe('mail that waits', () => {
   test('is limited per network and in total, and processed mail releases its capacity', async (t) => {
     const world = await startTestHttp({
       isStarted: true,
-      spoolLimits: { mails: 4, mailsPerNetwork: 3, bytes: 10_000, bytesPerNetwork: 10_000 },
+      admission: {
+        maxWaitingMails: 4,
+        maxWaitingMailsPerNetwork: 3,
+        maxWaitingMailBytes: 10_000,
+        maxWaitingMailBytesPerNetwork: 10_000,
+      },
     });
     const open = Promise.withResolvers<void>();
     t.after(() => {
@@ -226,7 +231,12 @@ describe('validate', () => {
   const open = Promise.withResolvers<void>();
   before(async () => {
     world = await startTestHttp({
-      checkLimits: { addresses: 300, addressesPerClient: 200, atOnce: 10, atOncePerClient: 6 },
+      admission: {
+        maxCheckedAddresses: 300,
+        maxCheckedAddressesPerClient: 200,
+        addressChecks: 10,
+        addressChecksPerClient: 6,
+      },
       resolveRecipients: async (recipients) => {
         running++;
         discovered++;

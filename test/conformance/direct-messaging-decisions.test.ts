@@ -502,7 +502,7 @@ describe('Decision 0013: webhooks over HTTP', () => {
 
 describe('Decision 0007: quota of sends', () => {
   test('a burst, then 429 with Retry-After and the RateLimit headers; another client is not held up', async () => {
-    const limited = await startTestHttp({ sendRate: { ratePerSecond: 2, burst: 3 } });
+    const limited = await startTestHttp({ settings: { sendsPerSecond: 2, sendsBurst: 3 } });
     try {
       const attempt = () => limited.call('POST', sendPath, { body: sendBody() });
       const replies = [await attempt(), await attempt(), await attempt(), await attempt()];

@@ -10,7 +10,7 @@ import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/ind
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { createTrustGuards } from '../../src/service/trust/guards.ts';
 import type { Forwarding, TrustTables } from '../../src/service/trust/index.ts';
-import { defaultRetention, runHousekeeping } from '../../src/service/messaging/housekeeping.ts';
+import { runHousekeeping } from '../../src/service/messaging/housekeeping.ts';
 import { createMessagingOperator, listUnread } from '../../src/service/messaging/index.ts';
 import { alice, anna, bob, mallory, startTestMessaging, type TestMessaging } from './start-messaging.ts';
 
@@ -354,7 +354,7 @@ test('what came for an address stays known, answered and held for as long as som
   const operator = createMessagingOperator({ ...world, emit: () => {}, operator: 'operator:dana' });
   const clean = async () => {
     world.clock.advance(31 * 86_400_000);
-    await runHousekeeping({ ...world, log: silentLog } as never, defaultRetention);
+    await runHousekeeping({ ...world, log: silentLog } as never);
     return (await world.db.selectFrom('inbox_copy').select('address').execute())
       .map(({ address }) => address)
       .toSorted();

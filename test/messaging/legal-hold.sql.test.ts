@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql, type Kysely } from 'kysely';
 import { createManualClock, silentLog } from '../../src/core/index.ts';
-import { defaultRetention, runHousekeeping } from '../../src/service/messaging/housekeeping.ts';
+import { runHousekeeping } from '../../src/service/messaging/housekeeping.ts';
 import { deleteOldRows, isMailOnHold } from '../../src/service/legal-hold/index.ts';
 import type { MessagingTables } from '../../src/service/messaging/tables.ts';
 import type { DeliveryRequest } from '../../src/service/delivery/index.ts';
@@ -278,13 +278,13 @@ async function runRetention(): Promise<void> {
   const now = world.clock.now();
   const later = createManualClock(new Date(now.getTime() + 36_525 * day));
   const deps = { ...world, clock: later, log: silentLog } as unknown as MessagingDependencies;
-  await runHousekeeping(deps, defaultRetention);
+  await runHousekeeping(deps);
   await deleteOldAttempts(world.storage, later.now().getTime() - 400 * day);
   await runPurge({
     storage: world.storage,
     clock: later,
     log: silentLog,
-    retention: { keepDeadLettersMs: 30 * day, keepAttemptsMs: 30 * day },
+    retention: { deadLetterDays: 30, attemptDays: 30 },
   });
 }
 

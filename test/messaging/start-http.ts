@@ -27,7 +27,8 @@ export interface TestHttp extends TestMessaging {
 }
 
 export async function startTestHttp(options: StartOptions = {}): Promise<TestHttp> {
-  const world = await startTestMessaging({ sendRate: { ratePerSecond: 1000, burst: 1000 }, ...options });
+  const settings = { sendsPerSecond: 1000, sendsBurst: 1000, ...options.settings };
+  const world = await startTestMessaging({ ...options, settings });
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => world.logLines.push(line) });
   const app = await createHttpApp({
     config: loadConfig({}).http,

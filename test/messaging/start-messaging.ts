@@ -11,6 +11,8 @@ import {
   createContentStore,
   createLog,
   createVault,
+  defaultSettings,
+  type Config,
   type ContentStore,
   type Storage,
   type Vault,
@@ -27,13 +29,9 @@ import {
   type InboundPayload,
   type DirectLimits,
   type IncomingAgent,
-  type MailDates,
   type Messaging,
   type MessagingOptions,
   type MessagingTables,
-  type MdnWindows,
-  type SendLimits,
-  type SendRate,
 } from '../../src/service/messaging/index.ts';
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
 import { createDeadline } from '../support/time-scale.ts';
@@ -56,6 +54,7 @@ export interface TestMessaging {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly contents: ContentStore;
+  readonly settings: Config['messaging'];
   readonly db: Kysely<MessagingTables>;
   readonly audit: Audit;
   readonly trust: Trust;
@@ -90,21 +89,16 @@ export interface TestMessaging {
 }
 
 export interface StartOptions {
-  readonly windows?: MdnWindows;
+  /** Where they differ from the defaults. */
+  readonly settings?: Partial<Config['messaging']>;
+  readonly admission?: Partial<Config['admission']>;
   readonly wrapping?: MessagingOptions['wrapping'];
-  readonly limits?: SendLimits;
   /** Polling interval of the queues without a notification. */
   readonly idleMs?: number;
   /** One of several nodes over one database. */
   readonly node?: TestNode;
-  readonly mailDates?: MailDates;
-  readonly refusesUnread?: boolean;
-  readonly sendRate?: SendRate;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
-  readonly maxWorkBytes?: number;
-  readonly checkLimits?: MessagingOptions['checkLimits'];
-  readonly spoolLimits?: MessagingOptions['spoolLimits'];
   /** By default no webhook rests: the manual clock decides when something is retried. */
   readonly webhookLimits?: WebhookOptions['limits'];
   /** Finds recipients' certificates; by default all have some but those in `refusals`. */
@@ -174,6 +168,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
   const waiting: QueuedDestination[] = [];
   let openIncoming: OpenIncoming = openPlain;
   let deliveryFault: Error | undefined;
+  const settings = { ...defaultSettings.messaging, ...options.settings };
   const messaging = (await loadMessaging())({
     storage,
     vault,
@@ -198,20 +193,13 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       resolveRecipients: async (_from, recipients) =>
         options.resolveRecipients?.(recipients) ?? resolve(recipients, refusals),
     },
+    config: { messaging: settings, admission: { ...defaultSettings.admission, ...options.admission } },
     idleMs: options.idleMs ?? 20,
     dispatchesStored: options.dispatchesStored,
     onStored: options.onStored,
     onKept: options.onKept,
-    ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.wrapping === undefined ? {} : { wrapping: options.wrapping }),
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
-    ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
-    ...(options.refusesUnread === undefined ? {} : { refusesUnread: options.refusesUnread }),
-    ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
-    ...(options.maxWorkBytes === undefined ? {} : { maxWorkBytes: options.maxWorkBytes }),
-    ...(options.checkLimits === undefined ? {} : { checkLimits: options.checkLimits }),
-    ...(options.spoolLimits === undefined ? {} : { spoolLimits: options.spoolLimits }),
   });
   if (options.isStarted !== false) {
     await webhooks.start();
@@ -225,6 +213,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     storage,
     vault,
     contents: createContentStore({ storage, vault, clock }),
+    settings,
     db,
     audit,
     trust,

@@ -94,8 +94,8 @@ test('a hosted address that no enabled client may fetch is named by readiness, l
 });
 
 test('messaging.refusesUnreadMail: its sender is told, and other recipients get the message', async (t) => {
-  for (const refusesUnread of [false, true]) {
-    const world = await startTestMessaging({ refusesUnread });
+  for (const refusesUnreadMail of [false, true]) {
+    const world = await startTestMessaging({ settings: { refusesUnreadMail } });
     t.after(() => world.close());
     await world.oauth.clients.disable('other');
     await world.receive({
@@ -117,7 +117,7 @@ test('messaging.refusesUnreadMail: its sender is told, and other recipients get 
         reports: reports.map(String).sort(),
         refused: refused.map(({ objects }) => [objects['to'], objects['reason']]),
       },
-      refusesUnread
+      refusesUnreadMail
         ? { stored: [alice], reports: [`${mallory} 5.2.1`, 'mdn'], refused: [[mallory, 'no-reader']] }
         : { stored: [alice, mallory], reports: ['mdn', 'mdn'], refused: [] },
     );

@@ -437,7 +437,7 @@ test('a generation stays while a running node serves it, and goes when that node
 test('the rate of sends and of searches is divided by the running nodes', () => {
   let nodes = 1;
   const clock = createManualClock(new Date());
-  const limitSends = createSendLimit({ ratePerSecond: 4, burst: 8 }, clock, () => nodes);
+  const limitSends = createSendLimit({ sendsPerSecond: 4, sendsBurst: 8 }, clock, () => nodes);
   const limitOf = (client: string): number => {
     let limit = 0;
     limitSends({ clientId: client, limits: {} }, (rateLimit) => (limit = rateLimit.limit));

@@ -26,18 +26,7 @@ import {
 import { createProvisioning, type Provisioning } from '../../service/hosting/index.ts';
 import { createEdges, type Edges } from '../../service/edges/index.ts';
 import { createEdgeBudgets, createMailStores, type EdgeBudgets } from '../edges/index.ts';
-import {
-  loadMessaging,
-  isInboundMailDue,
-  checkLimitsOf,
-  mailDatesOf,
-  mdnWindowsOf,
-  retentionOf,
-  sendLimitsOf,
-  sendRateOf,
-  spoolLimitsOf,
-  type Messaging,
-} from '../../service/messaging/index.ts';
+import { loadMessaging, isInboundMailDue, type Messaging } from '../../service/messaging/index.ts';
 import {
   createAddressStates,
   createProcessedNotes,
@@ -45,12 +34,7 @@ import {
   startVerification,
   type Verification,
 } from '../../service/verification/index.ts';
-import {
-  attemptTimeoutMs,
-  createWebhooks,
-  notificationRetentionOf,
-  type Webhooks,
-} from '../../service/webhook/index.ts';
+import { attemptTimeoutMs, createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
 import { createEdgeRefusedCount } from './count-closed.ts';
 import type { DirectoryProcessConfig } from './directory-process.ts';
 import type { CoreServices } from './open-core-services.ts';
@@ -257,7 +241,7 @@ function buildWebhooks(core: CoreServices, resources: Resources, dns: DnsResolve
     concurrency,
     maxContentBytes: core.config.messaging.maxWorkBytes,
     disableAfterMs: disableAfterDays * dayMs,
-    retention: notificationRetentionOf(core.config.webhook),
+    retention: core.config.webhook,
   });
 }
 
@@ -338,20 +322,10 @@ async function buildMessaging(
         practiceSettingCode: readCode(settings.practiceSetting),
       },
     },
-    ...(settings.deniedMediaTypes.length > 0 && { deniedMediaTypes: new Set(settings.deniedMediaTypes) }),
-    limits: sendLimitsOf(settings),
-    sendRate: sendRateOf(settings),
-    checkLimits: checkLimitsOf(config.admission),
-    spoolLimits: spoolLimitsOf(config),
-    maxWorkBytes: settings.maxWorkBytes,
-    retention: retentionOf(settings),
-    mailDates: mailDatesOf(settings),
     wrapping: {
       required: new Set(config.trust.wrappedDomains),
       optional: new Set(config.trust.unwrappedDomains),
     },
-    windows: mdnWindowsOf(settings),
-    refusesUnread: settings.refusesUnreadMail,
   });
   return resources.keep(messaging);
 }

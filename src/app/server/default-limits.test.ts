@@ -5,7 +5,6 @@ import * as ldap from '../../lib/ldap/limits.ts';
 import * as smtp from '../../lib/smtp/limits.ts';
 import { defaultSettings } from '../../platform/index.ts';
 import { maxBodyBytes } from '../../service/messaging/index.ts';
-import { defaultSendLimits } from '../../service/messaging/limits.ts';
 
 test('the limits of lib/smtp are the defaults of the settings', () => {
   const settings = defaultSettings.smtp;
@@ -48,10 +47,9 @@ test('the timeouts of lookups are those of the settings, so that the agent comma
 });
 
 test('a message at the limit of attachments fits into the accepted SMTP message', () => {
-  assert.equal(defaultSendLimits.attachmentBytes, defaultSettings.messaging.maxAttachmentBytes);
   // The composed message in base64, and the sealed one in base64 again, with a line break after 76 characters
   // each.
-  const sealedBytes = defaultSendLimits.attachmentBytes * ((4 / 3) * (78 / 76)) ** 2;
+  const sealedBytes = defaultSettings.messaging.maxAttachmentBytes * ((4 / 3) * (78 / 76)) ** 2;
   assert.ok(sealedBytes < defaultSettings.smtp.maxMessageBytes, `${Math.round(sealedBytes)} bytes`);
-  assert.ok(maxBodyBytes(defaultSendLimits) < defaultSettings.http.maxUploadBytesPerClient);
+  assert.ok(maxBodyBytes(defaultSettings.messaging) < defaultSettings.http.maxUploadBytesPerClient);
 });

@@ -3,9 +3,11 @@ import { type Closable, createBudget } from '../../core/index.ts';
 import { type DirectAddress, domainOf } from '../../lib/values/index.ts';
 import {
   type AnyTransaction,
+  type Config,
   createContentStore,
   createFairSlots,
   createFaultLog,
+  defaultSettings,
   type Metrics,
   type Nodes,
   type Worker,
@@ -21,23 +23,16 @@ import { MessagingError } from './errors.ts';
 import { buildEvidence } from './evidence/build-evidence.ts';
 import { keepCertificates } from './evidence/keep-certificates.ts';
 import { type SignedEvidence, signEvidence } from './evidence/sign-evidence.ts';
-import { defaultRetention, type Retention, startHousekeeping } from './housekeeping.ts';
+import { startHousekeeping } from './housekeeping.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
 import { type MailWorkers, startMailWorkers } from './inbound/mail-workers.ts';
 import type { IncomingMail } from './inbound/mail.ts';
-import {
-  createSpoolRoom,
-  defaultSpoolLimits,
-  type MailOrigin,
-  type SpoolLimits,
-  type SpoolRoom,
-} from './inbound/spool-room.ts';
+import { createSpoolRoom, type MailOrigin, type SpoolRoom } from './inbound/spool-room.ts';
 import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
 import { type InboxPage, type InboxQuery, listInbox } from './inbox/list-inbox.ts';
 import { requireOwnRow } from './inbox/require-own-row.ts';
-import { type CheckLimits, defaultCheckLimits, defaultSendLimits, type SendLimits } from './limits.ts';
-import { defaultMailDates, type MailDates } from './mail-dates.ts';
+import type { SendLimits } from './limits.ts';
 import { createMessagingOperator, type MessagingOperator } from './operator/operator.ts';
 import {
   type MessagingDependencies,
@@ -54,7 +49,7 @@ import {
   checkRecipients,
 } from './send/check-addresses.ts';
 import { findSent, listSentStates, readSent } from './send/kept-messages.ts';
-import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
+import { createSendLimit, type LimitSends } from './send/limit-sends.ts';
 import { sendMessage } from './send/send-message.ts';
 import { type SubmitAnswer, submitMessage, type SubmittedMail } from './send/submit-message.ts';
 import { startWindowTimer } from './status/close-windows.ts';
@@ -73,18 +68,14 @@ import {
   type OutcomeQuery,
 } from './status/list-outcomes.ts';
 import { recordOutcomes } from './status/record-outcome.ts';
-import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
 import { startUsageCount } from './usage/count-usage.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingDependencies,
-  | 'limits'
+  | 'settings'
   | 'checks'
-  | 'windows'
-  | 'mailDates'
   | 'wrapping'
-  | 'refusesUnread'
   | 'emit'
   | 'contents'
   | 'workerPool'
@@ -94,21 +85,11 @@ export interface MessagingOptions extends Omit<
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
-  readonly limits?: SendLimits;
-  /** Default limits of a client. */
-  readonly sendRate?: SendRate;
+  readonly config?: Pick<Config, 'messaging' | 'admission'>;
   /** This node among the others; without it there are none. */
   readonly nodes?: Pick<Nodes, 'liveCount'>;
-  readonly checkLimits?: CheckLimits;
-  readonly spoolLimits?: Partial<SpoolLimits>;
-  readonly windows?: MdnWindows;
-  readonly retention?: Retention;
-  readonly mailDates?: MailDates;
   readonly wrapping?: WrappingRules;
-  readonly refusesUnread?: boolean;
   readonly directLimits?: DirectLimits;
-  /** Memory for large mail that is being opened, in bytes; unlimited by default. */
-  readonly maxWorkBytes?: number;
   /** Lease time of mail without a renewal by its node. */
   readonly mailLeaseMs?: number;
   /** Polling interval of the queues without a notification. */
@@ -224,6 +205,8 @@ const mailLeaseMs = 30_000;
 
 export function createMessaging(options: MessagingOptions): Messaging {
   const counts = createEventCounts(options);
+  const config = options.config ?? defaultSettings;
+  const settings = config.messaging;
   const deps: MessagingDependencies = {
     ...options,
     contents: createContentStore(options),
@@ -232,15 +215,12 @@ export function createMessaging(options: MessagingOptions): Messaging {
     alarmOfRow: createRowAlarm(options.audit),
     dayLimits: createDayLimits(options),
     storageLimits: createStorageLimits(options),
-    limits: options.limits ?? defaultSendLimits,
-    checks: createChecks(options.checkLimits ?? defaultCheckLimits),
-    windows: options.windows ?? defaultMdnWindows,
-    mailDates: options.mailDates ?? defaultMailDates,
+    settings,
+    checks: createChecks(config.admission),
     wrapping: options.wrapping ?? noWrappingRules,
-    refusesUnread: options.refusesUnread ?? false,
   };
   const db = deps.storage.tables<MessagingTables>();
-  const spool = createSpoolRoom(db, { ...defaultSpoolLimits, ...options.spoolLimits });
+  const spool = createSpoolRoom(db, config);
   let refreshing: NodeJS.Timeout | undefined;
   const workers: Worker[] = [];
   let mailWorkers: MailWorkers | undefined;
@@ -255,12 +235,8 @@ export function createMessaging(options: MessagingOptions): Messaging {
   };
   serveInboundHooks(deps, db);
   return {
-    limits: deps.limits,
-    limitSends: createSendLimit(
-      options.sendRate ?? defaultSendRate,
-      deps.clock,
-      () => options.nodes?.liveCount ?? 1,
-    ),
+    limits: settings,
+    limitSends: createSendLimit(settings, deps.clock, () => options.nodes?.liveCount ?? 1),
     send: (client, body, origin) => sendMessage(deps, client, body, origin),
     submit: (client, mail, origin) => submitMessage(deps, client, mail, origin),
     authorizeSender: (client, from, origin) => authorizeSender(deps, client, from, origin),
@@ -307,12 +283,11 @@ export function createMessaging(options: MessagingOptions): Messaging {
       mailWorkers = startMailWorkers(deps, {
         leaseMs: options.mailLeaseMs ?? mailLeaseMs,
         idleMs,
-        maxBytes: options.maxWorkBytes ?? Infinity,
+        maxBytes: settings.maxWorkBytes,
       });
       workers.push(startWindowTimer(deps, idleMs));
-      const retention = options.retention ?? defaultRetention;
-      workers.push(startHousekeeping(deps, retention));
-      workers.push(startUsageCount(deps, retention.keepMessagesMs));
+      workers.push(startHousekeeping(deps));
+      workers.push(startUsageCount(deps, settings.messageDays * 86_400_000));
     },
     wake,
     async close() {
@@ -324,10 +299,11 @@ export function createMessaging(options: MessagingOptions): Messaging {
   };
 }
 
-function createChecks(limits: CheckLimits): MessagingDependencies['checks'] {
+function createChecks(admission: Config['admission']): MessagingDependencies['checks'] {
+  const { maxCheckedAddresses, maxCheckedAddressesPerClient, addressChecks, addressChecksPerClient } = admission;
   return {
-    budget: createBudget({ total: limits.addresses, perCaller: limits.addressesPerClient }),
-    slots: createFairSlots({ total: limits.atOnce, perCaller: limits.atOncePerClient }),
+    budget: createBudget({ total: maxCheckedAddresses, perCaller: maxCheckedAddressesPerClient }),
+    slots: createFairSlots({ total: addressChecks, perCaller: addressChecksPerClient }),
   };
 }
 

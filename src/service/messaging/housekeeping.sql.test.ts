@@ -11,7 +11,7 @@ import {
   type TestMessaging,
 } from '../../../test/messaging/start-messaging.ts';
 import { listDeadLetters } from './inbound/dead-letters.ts';
-import { defaultRetention, runHousekeeping } from './housekeeping.ts';
+import { runHousekeeping } from './housekeeping.ts';
 import type { MessagingDependencies } from './ports.ts';
 
 const day = 86_400_000;
@@ -25,16 +25,7 @@ after(() => world.close());
 async function keep(): Promise<string[]> {
   lines.splice(0);
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => lines.push(line) });
-  await runHousekeeping(
-    {
-      storage: world.storage,
-      contents: world.contents,
-      audit: world.audit,
-      clock: world.clock,
-      log,
-    } as unknown as MessagingDependencies,
-    defaultRetention,
-  );
+  await runHousekeeping({ ...world, log } as unknown as MessagingDependencies);
   return lines.filter((line) => line.includes('waits for its edge client'));
 }
 

@@ -3,12 +3,10 @@ import { sql, type Kysely } from 'kysely';
 import { countStored } from './count-stored.ts';
 import { certificateUseMs } from './evidence/keep-certificates.ts';
 import {
-  defaultSettings,
   referenceBytes,
   startWorker,
   tablesOf,
   type AnyTransaction,
-  type Config,
   type Worker,
 } from '../../platform/index.ts';
 import {
@@ -23,41 +21,7 @@ import {
 import type { MessagingDependencies } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
 
-/** Retention times in milliseconds (Decision 0014, SEC-08). */
-export interface Retention {
-  /** Unacknowledged mail older than this is reported to the operator once; it is never deleted. */
-  readonly warnUnacknowledgedMs: number;
-  /** Acknowledged mail is deleted after this. */
-  readonly keepAcknowledgedMs: number;
-  /**
-   * The data of a send request beyond its status is deleted after this, and so are the sent messages of
-   * mailboxes; status and history stay.
-   */
-  readonly keepDetailsMs: number;
-  /**
-   * Sent messages are deleted after this, with status and history; longer than any delivery or window lasts.
-   */
-  readonly keepMessagesMs: number;
-  /** Replays of mail received longer ago than this are not detected; longer than mail may be old. */
-  readonly keepRegisterMs: number;
-  /** Dead letters are deleted after this. */
-  readonly keepDeadLettersMs: number;
-}
-
 const dayMs = 86_400_000;
-
-export function retentionOf(settings: Config['messaging']): Retention {
-  return {
-    warnUnacknowledgedMs: settings.inboxDays * dayMs,
-    keepAcknowledgedMs: settings.acknowledgedDays * dayMs,
-    keepDetailsMs: settings.detailsDays * dayMs,
-    keepMessagesMs: settings.messageDays * dayMs,
-    keepRegisterMs: settings.registerDays * dayMs,
-    keepDeadLettersMs: settings.deadLetterDays * dayMs,
-  };
-}
-
-export const defaultRetention: Retention = retentionOf(defaultSettings.messaging);
 
 /**
  * A sender that asked for final delivery usually waits an hour; after half of it the operator learns of it
@@ -68,18 +32,21 @@ const everyMs = 60_000;
 /** Rows per transaction: other writers wait no longer than that takes. */
 const batch = 500;
 
-/** One round of cleaning and warning. One node does it at a time. */
-export async function runHousekeeping(deps: MessagingDependencies, retention: Retention): Promise<void> {
+/** One round of cleaning and warning (Decision 0014, SEC-08). One node does it at a time. */
+export async function runHousekeeping(deps: MessagingDependencies): Promise<void> {
   await deps.storage.tryRunExclusive('messaging-housekeeping', async () => {
+    const { inboxDays, acknowledgedDays, detailsDays, messageDays, registerDays, deadLetterDays } =
+      deps.settings;
     const nowMs = deps.clock.now().getTime();
-    await warnWaiting(deps, nowMs, retention);
-    await deleteAcknowledged(deps, nowMs - retention.keepAcknowledgedMs);
-    await deleteDetails(deps, nowMs - retention.keepDetailsMs);
-    await deleteSent(deps, nowMs - Math.min(retention.keepDetailsMs, retention.keepMessagesMs));
-    await deleteMessages(deps, nowMs - retention.keepMessagesMs);
-    await deleteCertificates(deps, nowMs - retention.keepMessagesMs - 2 * certificateUseMs);
-    await deleteRegister(deps, nowMs - retention.keepRegisterMs);
-    await deleteDeadLetters(deps, nowMs - retention.keepDeadLettersMs);
+    const daysAgo = (days: number): number => nowMs - days * dayMs;
+    await warnWaiting(deps, nowMs, daysAgo(inboxDays));
+    await deleteAcknowledged(deps, daysAgo(acknowledgedDays));
+    await deleteDetails(deps, daysAgo(detailsDays));
+    await deleteSent(deps, daysAgo(Math.min(detailsDays, messageDays)));
+    await deleteMessages(deps, daysAgo(messageDays));
+    await deleteCertificates(deps, daysAgo(messageDays) - 2 * certificateUseMs);
+    await deleteRegister(deps, daysAgo(registerDays));
+    await deleteDeadLetters(deps, daysAgo(deadLetterDays));
     await deps.contents.sweep();
     await countStored(deps);
   });
@@ -211,7 +178,7 @@ function startOf(column: 'sealed_mail' | 'sealed_message') {
   return sql<Uint8Array>`substr(${sql.ref(column)}, 1, ${sql.lit(referenceBytes)})`.as('start');
 }
 
-async function warnWaiting(deps: MessagingDependencies, nowMs: number, retention: Retention): Promise<void> {
+async function warnWaiting(deps: MessagingDependencies, nowMs: number, beforeMs: number): Promise<void> {
   const db = deps.storage.tables<MessagingTables>();
   const old = await db
     .selectFrom('inbox_copy as c')
@@ -220,12 +187,7 @@ async function warnWaiting(deps: MessagingDependencies, nowMs: number, retention
     .where('c.acknowledged_at', 'is', null)
     .where('c.warned_at', 'is', null)
     .where('c.received_at', '<', nowMs - warnUndispatchedMs)
-    .where((eb) =>
-      eb.or([
-        eb('c.received_at', '<', nowMs - retention.warnUnacknowledgedMs),
-        eb('m.requests_final_delivery', '=', 1),
-      ]),
-    )
+    .where((eb) => eb.or([eb('c.received_at', '<', beforeMs), eb('m.requests_final_delivery', '=', 1)]))
     .limit(batch)
     .execute();
   for (const copy of old)
@@ -279,11 +241,11 @@ async function deleteAcknowledged({ storage, contents }: Deps, beforeMs: number)
 }
 
 /** Cleans and warns once per minute until it is closed. */
-export function startHousekeeping(deps: MessagingDependencies, retention: Retention): Worker {
+export function startHousekeeping(deps: MessagingDependencies): Worker {
   return startWorker<never>({
     name: 'messaging-housekeeping',
     claim: async () => {
-      await runHousekeeping(deps, retention);
+      await runHousekeeping(deps);
       return [];
     },
     handle: async () => {},

@@ -1,6 +1,14 @@
 import type { Budget, Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { AnyTransaction, ContentStore, Emit, FairSlots, Storage, Vault } from '../../platform/index.ts';
+import type {
+  AnyTransaction,
+  Config,
+  ContentStore,
+  Emit,
+  FairSlots,
+  Storage,
+  Vault,
+} from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
@@ -12,9 +20,6 @@ import type { Webhooks } from '../webhook/index.ts';
 import type { WorkerPool } from './contents/worker-pool.ts';
 import type { messagingEvents } from './events.ts';
 import type { ServiceIdentity } from './identity.ts';
-import type { SendLimits } from './limits.ts';
-import type { MailDates } from './mail-dates.ts';
-import type { MdnWindows } from './status/states.ts';
 
 /** Settings by the sender's domain. */
 export interface WrappingRules {
@@ -122,16 +127,10 @@ export interface MessagingDependencies {
   readonly onKept?: ((tx: AnyTransaction, message: KeptMessage) => Promise<void>) | undefined;
   /** Our name in MDNs, and the OID that we sign documents' origin with. */
   readonly identity: ServiceIdentity;
-  /** Media types that sends may not carry; by default those of Decision 0010. */
-  readonly deniedMediaTypes?: ReadonlySet<string> | undefined;
-  readonly limits: SendLimits;
+  readonly settings: Config['messaging'];
   /** The limits of validate: addresses by client, and slots for discoveries. */
   readonly checks: { readonly budget: Budget; readonly slots: FairSlots };
-  readonly windows: MdnWindows;
-  readonly mailDates: MailDates;
   readonly wrapping: WrappingRules;
-  /** Whether mail that no enabled client may fetch is refused; otherwise it is kept. */
-  readonly refusesUnread: boolean;
 }
 
 /** Origin of a request, for the audit trail. */

@@ -26,7 +26,7 @@ let one: TestMessaging;
 let two: TestMessaging;
 before(async () => {
   node = await createTestNodes();
-  const options = { node, windows: { processedMs: windowMs, dispatchedMs: windowMs } };
+  const options = { node, settings: { processedWindowMinutes: 1, dispatchedWindowMinutes: 1 } };
   one = await startTestMessaging(options);
   two = await startTestMessaging(options);
 });
@@ -192,7 +192,7 @@ describe('two nodes at the same time', () => {
     const idle = {
       node: await createTestNodes(),
       directLimits: spoolAll,
-      spoolLimits: { mailsPerSenderDomain: Infinity },
+      settings: { maxWaitingPerSenderDomain: Infinity },
       isStarted: false,
     };
     const spooling = await startTestMessaging(idle);

@@ -31,7 +31,7 @@ import { createHookCache } from './hook-cache.ts';
 import { createHookHealth } from './hook-health.ts';
 import { createHooks, type EdgeHookChange, type Hooks, type RecordChange, type Webhook } from './hooks.ts';
 import { createWebhookOperator, type TestResult, type WebhookOperator } from './operator.ts';
-import { notificationRetentionOf, type Retention, startPurge } from './purge.ts';
+import { type Retention, startPurge } from './purge.ts';
 import {
   readReplayRequest,
   readWebhookChanges,
@@ -167,7 +167,6 @@ export interface EdgeAccountName {
 
 const dayMs = 86_400_000;
 const defaults = defaultSettings.webhook;
-const defaultRetention: Retention = notificationRetentionOf(defaults);
 const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 
 export function createWebhooks(options: WebhookOptions): Webhooks {
@@ -367,7 +366,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     },
     async start() {
       for (const kind of kinds) workers.set(kind, startSender(kind));
-      closables.push(startPurge({ ...options, retention: options.retention ?? defaultRetention }));
+      closables.push(startPurge({ ...options, retention: options.retention ?? defaults }));
       closables.push(startRelease({ storage, guard, log: options.log, wake: wakeAll }));
     },
     wake: wakeAll,

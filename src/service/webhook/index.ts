@@ -21,7 +21,6 @@ export { healthOfWebhook, findLastHookAttempts, findFailingHooks, type FailingHo
 
 export { measureNotifications } from './measure-notifications.ts';
 export type { NotificationRow, WebhookRow, WebhookTables } from './tables.ts';
-export { notificationRetentionOf } from './purge.ts';
 export { attemptTimeoutMs, notificationLeaseMs } from './retry-schedule.ts';
 export { webhookEncryptedColumns } from './hooks.ts';
 export { webhookGuardedTables } from './guard.ts';

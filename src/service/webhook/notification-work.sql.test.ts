@@ -311,7 +311,7 @@ describe('retention', () => {
     const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
     const node = await open(t, {
       clock,
-      retention: { keepDeadLettersMs: 2 * 86_400_000, keepAttemptsMs: 86_400_000 },
+      retention: { deadLetterDays: 2, attemptDays: 1 },
     });
     const id = await createHook(node, 'clinic', '/ok');
     await notify(node, 'clinic', 700);

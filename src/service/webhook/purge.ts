@@ -4,19 +4,8 @@ import { startWorker, tablesOf, type Config, type Storage } from '../../platform
 import { deleteOldRows, isNotificationOnHold, type OldRows } from '../legal-hold/index.ts';
 import type { WebhookTables } from './tables.ts';
 
-export interface Retention {
-  /** Dead notifications, and those held for a disabled webhook. */
-  readonly keepDeadLettersMs: number;
-  /** Attempts. */
-  readonly keepAttemptsMs: number;
-}
-
-export function notificationRetentionOf(settings: Config['webhook']): Retention {
-  return {
-    keepDeadLettersMs: settings.deadLetterDays * 86_400_000,
-    keepAttemptsMs: settings.attemptDays * 86_400_000,
-  };
-}
+/** `deadLetterDays` also of notifications that are held for a disabled webhook. */
+export type Retention = Pick<Config['webhook'], 'deadLetterDays' | 'attemptDays'>;
 
 export interface PurgeDependencies {
   readonly storage: Storage;
@@ -36,7 +25,7 @@ export async function runPurge(deps: PurgeDependencies): Promise<void> {
 }
 
 async function purgeSettled({ storage, clock, retention }: PurgeDependencies): Promise<void> {
-  const beforeMs = clock.now().getTime() - retention.keepDeadLettersMs;
+  const beforeMs = clock.now().getTime() - retention.deadLetterDays * 86_400_000;
   const rows: OldRows = {
     name: 'webhook-notifications',
     table: 'webhook_notification',
@@ -55,7 +44,7 @@ async function purgeSettled({ storage, clock, retention }: PurgeDependencies): P
 }
 
 async function purgeAttempts({ storage, clock, retention }: PurgeDependencies): Promise<void> {
-  const beforeMs = clock.now().getTime() - retention.keepAttemptsMs;
+  const beforeMs = clock.now().getTime() - retention.attemptDays * 86_400_000;
   const rows: OldRows = {
     name: 'webhook-attempts',
     table: 'webhook_attempt',

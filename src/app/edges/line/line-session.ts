@@ -224,8 +224,8 @@ class LineSession {
   async #addRecipient(text: string): Promise<boolean> {
     const session = await this.#renewed();
     const { messaging } = this.#deps;
-    if (this.#draft.to.length >= messaging.limits.recipients)
-      return this.#answer(`ERROR at most ${messaging.limits.recipients} recipients are allowed`);
+    if (this.#draft.to.length >= messaging.limits.maxRecipients)
+      return this.#answer(`ERROR at most ${messaging.limits.maxRecipients} recipients are allowed`);
     const address = findDirectAddress(text);
     if (address === undefined) return this.#answer(`ERROR not a Direct address: ${text}`);
     const [check] = await messaging.checkRecipients(session.client, {
@@ -251,8 +251,10 @@ class LineSession {
     const [, kind = '', count = '', name = ''] = /^(\S+) (\S+) ?(.*)$/s.exec(rest) ?? [];
     if (!['CDA', 'CCR', 'TEXT', 'RAW'].includes(kind.toUpperCase()))
       return this.#answer('ERROR the kinds of parts are CDA, CCR, TEXT and RAW');
-    if (this.#draft.parts.length >= this.#deps.messaging.limits.attachments)
-      return this.#answer(`ERROR at most ${this.#deps.messaging.limits.attachments} attachments are allowed`);
+    if (this.#draft.parts.length >= this.#deps.messaging.limits.maxAttachments)
+      return this.#answer(
+        `ERROR at most ${this.#deps.messaging.limits.maxAttachments} attachments are allowed`,
+      );
     const content = await this.#takeOctets(count);
     if (!Buffer.isBuffer(content)) return content;
     this.#draft.parts.push({ kind: kind.toUpperCase(), name, content });
@@ -261,10 +263,10 @@ class LineSession {
 
   /** The counted octets of a part; otherwise whether the session goes on. */
   async #takeOctets(count: string): Promise<Buffer | boolean> {
-    const { attachmentBytes } = this.#deps.messaging.limits;
+    const { maxAttachmentBytes } = this.#deps.messaging.limits;
     if (!/^\d{1,9}$/.test(count)) return this.#answer('ERROR the number of octets is missing');
-    if (this.#draft.octets + Number(count) > attachmentBytes)
-      return this.#answer(`ERROR the message is too large: at most ${attachmentBytes} octets are allowed`);
+    if (this.#draft.octets + Number(count) > maxAttachmentBytes)
+      return this.#answer(`ERROR the message is too large: at most ${maxAttachmentBytes} octets are allowed`);
     this.#reserve(Number(count));
     await this.#answer('BEGIN');
     const octets = await this.#connection.reader.readOctets(Number(count));

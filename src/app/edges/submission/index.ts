@@ -71,8 +71,8 @@ export function startSubmission(options: SubmissionListenerOptions): Promise<Smt
     onClosed: options.onClosed,
     limits: {
       // As much as the same content may be by REST, in base64.
-      maxMessageBytes: Math.ceil(messaging.limits.attachmentBytes * 1.4) + 1_000_000,
-      maxRecipients: messaging.limits.recipients,
+      maxMessageBytes: Math.ceil(messaging.limits.maxAttachmentBytes * 1.4) + 1_000_000,
+      maxRecipients: messaging.limits.maxRecipients,
       maxConnections: options.maxConnections,
       maxConnectionsPerPeer: options.maxConnectionsPerAddress,
       maxConnectionsPerNetwork: options.maxConnections,

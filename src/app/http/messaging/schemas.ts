@@ -3,6 +3,7 @@ import { Type, type TObject, type TSchema } from 'typebox';
 import {
   failureReasons,
   flagFields,
+  maxTextCharacters,
   recipientStates,
   textFields,
   type SendLimits,
@@ -40,7 +41,7 @@ const exampleAttachment = {
  * Messaging spec: Outbound message, and Attachment object. Built from the table that also reads the request.
  */
 export function sendBody(limits: SendLimits): TObject {
-  const lengths = { subject: limits.subjectLength, text: limits.textLength };
+  const lengths = { subject: limits.maxSubjectCharacters, text: maxTextCharacters };
   const texts = textFields.map((field): [string, TSchema] => {
     const maxLength = typeof field.maxLength === 'number' ? field.maxLength : lengths[field.maxLength];
     return [
@@ -59,9 +60,9 @@ export function sendBody(limits: SendLimits): TObject {
         examples: [exampleSender],
       }),
       toDirectAddress: Type.Union(
-        [Type.String(), Type.Array(Type.String(), { maxItems: limits.recipients })],
+        [Type.String(), Type.Array(Type.String(), { maxItems: limits.maxRecipients })],
         {
-          description: `Recipients: one address, a list joined by commas or semicolons, or a JSON array; at most ${limits.recipients}.`,
+          description: `Recipients: one address, a list joined by commas or semicolons, or a JSON array; at most ${limits.maxRecipients}.`,
           examples: [exampleRecipient],
         },
       ),
@@ -72,8 +73,8 @@ export function sendBody(limits: SendLimits): TObject {
       ),
       emailAttachmentList: Type.Optional(
         Type.Array(attachment, {
-          maxItems: limits.attachments,
-          description: `At most ${limits.attachments} attachments, together at most ${limits.attachmentBytes} bytes when decoded.`,
+          maxItems: limits.maxAttachments,
+          description: `At most ${limits.maxAttachments} attachments, together at most ${limits.maxAttachmentBytes} bytes when decoded.`,
         }),
       ),
       ...Object.fromEntries([...texts, ...flags]),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collectParts, findBodyText, parseEntity } from '../../../lib/mime/index.ts';
+import { defaultSettings } from '../../../platform/index.ts';
 import type { MessageUrn } from '../../../lib/values/index.ts';
-import { defaultSendLimits } from '../limits.ts';
 import { readSendRequest } from '../request/read-send-request.ts';
 import { composeMessage } from './compose-message.ts';
 
@@ -21,7 +21,7 @@ async function compose(fields: Record<string, unknown>) {
   };
   return parseEntity(
     await composeMessage({
-      request: readSendRequest(body, { limits: defaultSendLimits, now: at }),
+      request: readSendRequest(body, { limits: defaultSettings.messaging, now: at }),
       messageId: 'urn:uuid:00000000-0000-4000-8000-000000000001' as MessageUrn,
       wireId: '<00000000-0000-4000-8000-000000000001@direct.alpha.example>',
       requestsFinalDelivery: false,

@@ -254,13 +254,13 @@ describe('the spool', () => {
   });
 
   it('is capped per sender domain, and per network for unknown senders: more is deferred', async () => {
-    const spoolLimits = { mailsPerSenderDomain: 3, undecidedPerNetwork: 2 };
-    await withWorld({ isStarted: false, spoolLimits }, async (other) => {
+    const settings = { maxWaitingPerSenderDomain: 3, maxUndecidedPerNetwork: 2 };
+    await withWorld({ isStarted: false, settings }, async (other) => {
       for (let index = 0; index < 3; index++) await accept(mail(), { on: other });
       await assert.rejects(accept(mail(), { on: other }), { code: 'MESSAGING_SPOOL_FULL' });
       assert.notEqual(await accept(mail(), { on: other, mailFrom: 'x@other.example' }), undefined);
     });
-    await withWorld({ spoolLimits: { ...spoolLimits, mailsPerSenderDomain: 100 } }, async (other) => {
+    await withWorld({ settings: { ...settings, maxWaitingPerSenderDomain: 100 } }, async (other) => {
       other.setOpenIncoming(async (_envelope, { allowFetch }) => {
         if (allowFetch === false) throw coded('DIRECT_SENDER_NEEDS_FETCH', 'unavailable');
         throw coded('DIRECT_SENDER_UNDECIDED', 'unavailable');
@@ -277,7 +277,7 @@ describe('the spool', () => {
       [2_000_000, 1],
       [50_000_000, 2],
     ] as const) {
-      await withWorld({ maxWorkBytes }, async (other) => {
+      await withWorld({ settings: { maxWorkBytes } }, async (other) => {
         const gate = createGate();
         const open: number[] = [];
         let most = 0;

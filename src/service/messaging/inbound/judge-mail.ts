@@ -126,7 +126,7 @@ async function decideOpened(
   const identity = { sender, wireId, idOctets, signedName, contentHash: await hashInSlices(inner) };
   const addressees = await sortRecipients(deps, mail, opened);
   const all = { mail, opened, entity, identity, addressees };
-  const dateFault = findDateFault(entity, opened, deps.mailDates, deps.clock.now());
+  const dateFault = findDateFault(entity, opened, deps.settings, deps.clock.now());
   const shareBy = wireId ?? mail.id;
   if (dateFault !== undefined) return { storeIn: await refusal(deps, all, dateFault, outdated), shareBy };
   try {
@@ -244,7 +244,7 @@ async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext):
   // Who has the message already is not refused it: what is repeated takes no room, and is answered as ever.
   const findNew = (recipients: readonly DirectAddress[]) =>
     findNewIn(deps.storage.tables<MessagingTables>(), whole.identity, recipients);
-  const unread = deps.refusesUnread ? await findNew(await findUnread(deps, routes)) : [];
+  const unread = deps.settings.refusesUnreadMail ? await findNew(await findUnread(deps, routes)) : [];
   const full = await findNew(await findWithoutRoom(deps, whole, unread));
   const refused = [...unread, ...full];
   const context = refused.length === 0 ? whole : withoutRecipients(whole, refused);

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTestStorage } from '../../../../test/support/storage.ts';
 import { systemClock } from '../../../core/index.ts';
-import { createContentStore, createVault } from '../../../platform/index.ts';
+import { createContentStore, createVault, defaultSettings } from '../../../platform/index.ts';
 import type { MessagingTables } from '../tables.ts';
-import { createSpoolRoom, defaultSpoolLimits } from './spool-room.ts';
+import { createSpoolRoom } from './spool-room.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -41,7 +41,10 @@ test('a restarted node counts the bytes of the mail that waits, whether in its r
         received_at: 0,
       })
       .execute();
-  const room = createSpoolRoom(db, { ...defaultSpoolLimits, bytesPerNetwork: 4 * mebibyte });
+  const room = createSpoolRoom(db, {
+    messaging: defaultSettings.messaging,
+    admission: { ...defaultSettings.admission, maxWaitingMailBytesPerNetwork: 4 * mebibyte },
+  });
   await room.restore();
   assert.equal(room.mails, 2);
   assert.ok(room.bytes >= 3 * mebibyte + 1000 && room.bytes < 3 * mebibyte + 1200, `${room.bytes}`);

@@ -1,36 +1,8 @@
 import { sql, type Kysely } from 'kysely';
 import { createBudget, type Budget, type Reservation } from '../../../core/index.ts';
-import { defaultSettings, referenceBytes, storedSize, type Config } from '../../../platform/index.ts';
+import { referenceBytes, storedSize, type Config } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
-
-/** Limits of inbound mail that waits to be processed; further mail is deferred at SMTP (Decision 0020). */
-export interface SpoolLimits {
-  readonly mails: number;
-  readonly mailsPerNetwork: number;
-  readonly bytes: number;
-  readonly bytesPerNetwork: number;
-  /** Of one sender domain, as the envelope claims it. */
-  readonly mailsPerSenderDomain: number;
-  /** Of one network, mail of senders that only fetches from the network can judge. */
-  readonly undecidedPerNetwork: number;
-}
-
-export function spoolLimitsOf({
-  admission,
-  messaging,
-}: Pick<Config, 'admission' | 'messaging'>): SpoolLimits {
-  return {
-    mails: admission.maxWaitingMails,
-    mailsPerNetwork: admission.maxWaitingMailsPerNetwork,
-    bytes: admission.maxWaitingMailBytes,
-    bytesPerNetwork: admission.maxWaitingMailBytesPerNetwork,
-    mailsPerSenderDomain: messaging.maxWaitingPerSenderDomain,
-    undecidedPerNetwork: messaging.maxUndecidedPerNetwork,
-  };
-}
-
-export const defaultSpoolLimits: SpoolLimits = spoolLimitsOf(defaultSettings);
 
 /** Origin and size of a mail. */
 export interface MailOrigin {
@@ -71,14 +43,26 @@ interface Waiting {
 }
 
 /**
- * Counts the waiting mail that this process has accepted. Processed mail is found by reading the waiting rows
- * again, so that the processing of mail, here or on another node, need not report anything.
+ * Counts the waiting mail that this process has accepted; more is deferred at SMTP (Decision 0020). Processed mail
+ * is found by reading the waiting rows again, so that the processing of mail, here or on another node, need not
+ * report anything.
  */
-export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits): SpoolRoom {
-  const mails = createBudget({ total: limits.mails, perCaller: limits.mailsPerNetwork });
-  const bytes = createBudget({ total: limits.bytes, perCaller: limits.bytesPerNetwork });
-  const ofDomains = createBudget({ total: Infinity, perCaller: limits.mailsPerSenderDomain });
-  const undecided = createBudget({ total: Infinity, perCaller: limits.undecidedPerNetwork });
+export function createSpoolRoom(
+  db: Kysely<MessagingTables>,
+  { admission, messaging }: Pick<Config, 'admission' | 'messaging'>,
+): SpoolRoom {
+  const mails = createBudget({
+    total: admission.maxWaitingMails,
+    perCaller: admission.maxWaitingMailsPerNetwork,
+  });
+  const bytes = createBudget({
+    total: admission.maxWaitingMailBytes,
+    perCaller: admission.maxWaitingMailBytesPerNetwork,
+  });
+  // The domain is the one that the envelope claims.
+  const ofDomains = createBudget({ total: Infinity, perCaller: messaging.maxWaitingPerSenderDomain });
+  // Mail of senders that only fetches from the network can judge.
+  const undecided = createBudget({ total: Infinity, perCaller: messaging.maxUndecidedPerNetwork });
   const waiting = new Map<string, Waiting>();
 
   function take({ network, sizeBytes }: MailOrigin): Reservation[] {

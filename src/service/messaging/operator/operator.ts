@@ -4,7 +4,7 @@
  * Begin with the interface here.
  */
 import { hasHidden, type Clock } from '../../../core/index.ts';
-import type { AnyTransaction, Storage, Vault } from '../../../platform/index.ts';
+import { defaultSettings, type AnyTransaction, type Storage, type Vault } from '../../../platform/index.ts';
 import { isQualifiedDomain } from '../../../lib/values/index.ts';
 import { createRecentViews, type Audit } from '../../audit/index.ts';
 import {
@@ -25,7 +25,6 @@ import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { EventCounts } from '../count-events.ts';
 import { recordOutcomes } from '../status/record-outcome.ts';
-import { defaultMdnWindows } from '../status/states.ts';
 import { describeMessages, describeWait, type SentMessageStatus } from '../status/find-status.ts';
 import type { MessageRow, MessagingTables } from '../tables.ts';
 import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
@@ -198,7 +197,7 @@ export function createMessagingOperator(
     ...deps,
     onOutcome: (tx, outcomes) =>
       // An operator's outcomes are failures, after which no window begins.
-      recordOutcomes(tx, { ...deps, windows: defaultMdnWindows }, outcomes),
+      recordOutcomes(tx, { ...deps, settings: defaultSettings.messaging }, outcomes),
   });
 
   const recordIn = (

@@ -1,10 +1,8 @@
 import { viewAsBuffer } from '../../../core/index.ts';
+import type { SendLimits } from '../limits.ts';
 
-/**
- * Media types that no edge should be asked to open (Decision 0010: M7). A deployment may pass its own list.
- * Entries are `type/subtype` in lower case.
- */
-export const deniedMediaTypes: ReadonlySet<string> = new Set([
+/** Media types that no edge should be asked to open (Decision 0010: M7), as `type/subtype` in lower case. */
+const executables: ReadonlySet<string> = new Set([
   ...(
     'bat hta java-archive javascript vnd.android.package-archive vnd.apple.installer+xml ' +
     'vnd.debian.binary-package vnd.microsoft.portable-executable x-bat x-csh x-dosexec x-elf ' +
@@ -17,6 +15,10 @@ export const deniedMediaTypes: ReadonlySet<string> = new Set([
   'text/vbscript',
   'text/x-shellscript',
 ]);
+
+/** Media types that are refused: those of the setting, or the built-in list. */
+export const deniedTypesOf = ({ deniedMediaTypes: own }: SendLimits): ReadonlySet<string> =>
+  own.length > 0 ? new Set(own) : executables;
 
 /** Endings of file names that operating systems run. */
 const deniedExtensions = new Set(

@@ -4,7 +4,7 @@ import { parseMediaType, ValueError, type MediaType } from '../../../lib/values/
 import {
   contentMatches,
   isXmlType,
-  deniedMediaTypes,
+  deniedTypesOf,
   deriveFileName,
   hasDeniedExtension,
   isProgram,
@@ -44,18 +44,18 @@ export function readAttachments(
   value: unknown,
   limits: SendLimits,
   problems: Problems,
-  denied = deniedMediaTypes,
 ): readonly Attachment[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) {
     problems.add(listField, 'invalid', 'Must be a list of attachments.');
     return [];
   }
-  if (value.length > limits.attachments) {
-    problems.add(listField, 'too_many', `At most ${limits.attachments} attachments are allowed.`);
+  if (value.length > limits.maxAttachments) {
+    problems.add(listField, 'too_many', `At most ${limits.maxAttachments} attachments are allowed.`);
     return [];
   }
-  refuseTooLarge(value, limits.attachmentBytes);
+  refuseTooLarge(value, limits.maxAttachmentBytes);
+  const denied = deniedTypesOf(limits);
   return value.flatMap((entry: unknown, index) => readAttachment(entry, index, problems, denied) ?? []);
 }
 

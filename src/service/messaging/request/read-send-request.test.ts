@@ -3,16 +3,16 @@ import { describe, it } from 'node:test';
 import { processorMs } from '../../../../test/support/processor-time.ts';
 import { fc } from '../../../../test/support/fast-check.ts';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
+import { defaultSettings } from '../../../platform/index.ts';
 import { contentMatches, deriveFileName, hasDeniedExtension, isProgram } from './attachment-types.ts';
 import { MessagingError } from '../errors.ts';
-import { defaultSendLimits } from '../limits.ts';
 import { createProblems } from '../problems.ts';
 import { readRecipients } from './read-recipients.ts';
 import { readSendRequest } from './read-send-request.ts';
 import { flagFields, hasLoincCheckDigit, textFields } from './send-fields.ts';
 
 const options = {
-  limits: { ...defaultSendLimits, attachmentBytes: 2000, textLength: 500 },
+  limits: { ...defaultSettings.messaging, maxAttachmentBytes: 2000 },
   now: new Date('2026-11-21T12:00:00Z'),
 };
 
@@ -165,7 +165,7 @@ describe('reading a send request', () => {
         return error instanceof MessagingError ? (error.problems[0]?.reason ?? '') : 'other';
       }
     };
-    assert.deepEqual(['a\tb\r\nc', 'a\0b', 'a\u0007b', 'a\u007fb', 'a\ud800b', 'x'.repeat(501)].map(fault), [
+    assert.deepEqual(['a\tb\r\nc', 'a\0b', 'a\u0007b', 'a\u007fb', 'a\ud800b', 'x'.repeat(1_000_001)].map(fault), [
       '',
       'control_character',
       'control_character',

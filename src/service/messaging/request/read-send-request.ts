@@ -11,7 +11,7 @@ import {
   ValueError,
   type DirectAddress,
 } from '../../../lib/values/index.ts';
-import type { SendLimits } from '../limits.ts';
+import { maxTextCharacters, type SendLimits } from '../limits.ts';
 import { createProblems, findTextProblem, isRecord, type Problems } from '../problems.ts';
 import { readAttachments, type Attachment } from './read-attachments.ts';
 import { readRecipients } from './read-recipients.ts';
@@ -36,8 +36,6 @@ export interface SendRequest {
 export interface ReadOptions {
   readonly limits: SendLimits;
   readonly now: Date;
-  /** Media types refused; by default `deniedMediaTypes`. */
-  readonly deniedMediaTypes?: ReadonlySet<string>;
 }
 
 const knownFields: ReadonlySet<string> = new Set([
@@ -60,16 +58,11 @@ export function readSendRequest(body: unknown, options: ReadOptions): SendReques
   const values = body as Readonly<Record<string, unknown>>;
   checkNames(values, problems);
   const from = readSender(values['fromDirectAddress'], problems);
-  const to = readRecipients(values['toDirectAddress'], options.limits.recipients, problems);
+  const to = readRecipients(values['toDirectAddress'], options.limits.maxRecipients, problems);
   const messageId = readMessageId(values['messageId'], problems);
   const texts = readTexts(values, options, problems);
   const flags = readFlags(values, problems);
-  const attachments = readAttachments(
-    values['emailAttachmentList'],
-    options.limits,
-    problems,
-    options.deniedMediaTypes,
-  );
+  const attachments = readAttachments(values['emailAttachmentList'], options.limits, problems);
   checkTogether(values, texts, problems);
   problems.refuseIfAny();
   return { from: from as DirectAddress, to, messageId, attachments, texts, flags };
@@ -163,8 +156,8 @@ function checkCharacters(value: string, field: TextField, problems: Problems): b
 }
 
 function resolveLength(maxLength: TextField['maxLength'], limits: SendLimits): number {
-  if (maxLength === 'subject') return limits.subjectLength;
-  return maxLength === 'text' ? limits.textLength : maxLength;
+  if (maxLength === 'subject') return limits.maxSubjectCharacters;
+  return maxLength === 'text' ? maxTextCharacters : maxLength;
 }
 
 function readFlags(

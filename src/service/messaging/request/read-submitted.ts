@@ -32,7 +32,7 @@ import {
 import { hasPackageType } from '../../../lib/xdm/index.ts';
 import type { ServiceIdentity } from '../identity.ts';
 import { createProblems, type Problems } from '../problems.ts';
-import { deniedMediaTypes, hasDeniedExtension, isProgram } from './attachment-types.ts';
+import { deniedTypesOf, hasDeniedExtension, isProgram } from './attachment-types.ts';
 import type { ReadOptions } from './read-send-request.ts';
 
 export interface SubmittedOptions extends ReadOptions {
@@ -174,10 +174,10 @@ function checkVisible(entity: MimeEntity, to: readonly DirectAddress[], problems
 
 function checkParts(parts: readonly MessagePart[], options: ReadOptions, problems: Problems): void {
   const attached = parts.filter(({ isText }) => !isText);
-  if (attached.length > options.limits.attachments)
-    problems.add('message', 'too_many', `At most ${options.limits.attachments} attachments are allowed.`);
-  const denied = options.deniedMediaTypes ?? deniedMediaTypes;
-  for (const [index, part] of attached.slice(0, options.limits.attachments).entries()) {
+  if (attached.length > options.limits.maxAttachments)
+    problems.add('message', 'too_many', `At most ${options.limits.maxAttachments} attachments are allowed.`);
+  const denied = deniedTypesOf(options.limits);
+  for (const [index, part] of attached.slice(0, options.limits.maxAttachments).entries()) {
     if (denied.has(part.mediaType) || hasDeniedExtension(part.fileName ?? '') || isProgram(part.content()))
       problems.add('message', 'not_allowed', `Attachment ${index + 1} is a program, or of a refused type.`);
   }

@@ -432,7 +432,7 @@ describe('Decision 0010: size', () => {
   it('the attachments together may reach the limit exactly; one byte more is too large', async () => {
     const small = await startTestMessaging({
       isStarted: false,
-      limits: { attachmentBytes: 1000, attachments: 20, recipients: 50, subjectLength: 255, textLength: 100 },
+      settings: { maxAttachmentBytes: 1000 },
     });
     try {
       const part = (bytes: number) => ({

@@ -15,14 +15,9 @@ export function sendMessage(
   origin: RequestOrigin,
 ): Promise<SendAnswer> {
   return acceptMessage(deps, client, origin, async () => {
-    const { deniedMediaTypes } = deps;
     const { request, requestHash } = await deps.workerPool.readSend(body, {
       clientId: client.clientId,
-      options: {
-        limits: deps.limits,
-        now: deps.clock.now(),
-        ...(deniedMediaTypes === undefined ? {} : { deniedMediaTypes }),
-      },
+      options: { limits: deps.settings, now: deps.clock.now() },
     });
     return toSubmission(deps, client, request, requestHash);
   });

@@ -18,7 +18,7 @@ let world: TestMessaging;
 before(async () => {
   world = await startTestMessaging({
     isStarted: false,
-    limits: { attachmentBytes: 100_000, attachments: 2, recipients: 3, subjectLength: 255, textLength: 1000 },
+    settings: { maxAttachmentBytes: 100_000, maxAttachments: 2, maxRecipients: 3 },
   });
 });
 after(() => world.close());

@@ -49,7 +49,7 @@ export async function submitMessage(
   mail: SubmittedMail,
   origin: RequestOrigin,
 ): Promise<SubmitAnswer> {
-  const { accepted, refused } = sortRecipients(mail.to, deps.limits.recipients);
+  const { accepted, refused } = sortRecipients(mail.to, deps.settings.maxRecipients);
   const { messageId, isReplay } = await acceptMessage(deps, client, origin, () =>
     readSubmission(deps, client, mail, accepted),
   );
@@ -67,14 +67,13 @@ async function readSubmission(
   if (from === undefined) problems.add('from', 'invalid', 'Not a Direct address (local@domain).');
   if (to.length === 0) problems.add('to', 'required', 'No recipient is a Direct address (local@domain).');
   problems.refuseIfAny();
-  const maxBytes = maxSubmittedBytes(deps.limits);
+  const maxBytes = maxSubmittedBytes(deps.settings);
   if (mail.message.length > maxBytes) {
     const detail = `At most ${maxBytes} bytes are allowed.`;
     throw new MessagingError('MESSAGING_TOO_LARGE', 'the submitted message is too large', {
       problems: [{ field: 'message', reason: 'too_large', detail }],
     });
   }
-  const { deniedMediaTypes, limits } = deps;
   const { message, ...read } = await deps.workerPool.readSubmitted(mail.message, {
     from: from as DirectAddress,
     to,
@@ -83,9 +82,8 @@ async function readSubmission(
     ...(client.packedFor === undefined
       ? {}
       : { packing: { authorInstitution: client.packedFor, identity: deps.identity } }),
-    limits,
+    limits: deps.settings,
     now: deps.clock.now(),
-    ...(deniedMediaTypes === undefined ? {} : { deniedMediaTypes }),
   });
   return {
     ...read,

@@ -73,8 +73,8 @@ const graceMs = 35 * 60_000;
  * After an outage of this service, lets recipients wait longer for MDNs that their servers could not deliver:
  * else messages that arrived well would be reported as expired, which is final. Returns how many wait longer.
  */
-async function extendWindows({ storage, windows, log }: MessagingDependencies): Promise<number> {
-  if (windows.processedMs < graceMs) return 0;
+async function extendWindows({ storage, settings, log }: MessagingDependencies): Promise<number> {
+  if (settings.processedWindowMinutes * 60_000 < graceMs) return 0;
   const nowMs = storage.clock.now().getTime();
   const [until, missedBefore] = [nowMs + graceMs, nowMs - outageMs];
   const ending = (db: Kysely<MessagingTables>, before: number) =>

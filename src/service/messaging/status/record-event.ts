@@ -32,7 +32,7 @@ export interface RecordedEvent {
  */
 const maxHistory = 99;
 
-export interface EventDependencies extends Pick<MessagingDependencies, 'storage' | 'windows' | 'emit'> {
+export interface EventDependencies extends Pick<MessagingDependencies, 'storage' | 'settings' | 'emit'> {
   readonly webhooks: Pick<MessagingDependencies['webhooks'], 'notifyIn'>;
 }
 
@@ -110,7 +110,7 @@ export async function recordEvent(
       status_code: text.statusCode,
       status_at: at,
       // By the clock that does not jump: an hour that the machine's clock skips ends no wait.
-      deadline_at: deadlineOf(applied.state, mode, deps.storage.clock.now().getTime(), deps.windows) ?? null,
+      deadline_at: deadlineOf(applied.state, mode, deps.storage.clock.now().getTime(), deps.settings) ?? null,
     }),
   });
   if (applied.isChanged) await notify(tx, deps, { recipient, state: applied.state, text, at: recorded.at });

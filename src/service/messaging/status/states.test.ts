@@ -139,11 +139,11 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
 });
 
 describe('MDN-25: windows', () => {
-  const windows = { processedMs: 1000, dispatchedMs: 500 };
+  const windows = { processedWindowMinutes: 1, dispatchedWindowMinutes: 0.5 };
   it('begin with sent, and with processed where final delivery was asked for', () => {
-    assert.equal(deadlineOf('sent', 'general', 10, windows), 1010);
-    assert.equal(deadlineOf('sent', 'final-delivery', 10, windows), 1010);
-    assert.equal(deadlineOf('processed', 'final-delivery', 10, windows), 510);
+    assert.equal(deadlineOf('sent', 'general', 10, windows), 60_010);
+    assert.equal(deadlineOf('sent', 'final-delivery', 10, windows), 60_010);
+    assert.equal(deadlineOf('processed', 'final-delivery', 10, windows), 30_010);
   });
   it('nothing is awaited in a final state or before the message is sent', () => {
     assert.equal(deadlineOf('processed', 'general', 10, windows), null);

@@ -4,7 +4,7 @@
  * Begin with this table, then `record-event.ts`.
  */
 import { recipientStates, type RecipientState } from '../../../lib/recipient-states/index.ts';
-import { defaultSettings, type Config } from '../../../platform/index.ts';
+import type { Config } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 
 export { recipientStates, type RecipientState };
@@ -35,10 +35,13 @@ export type DeliveryMode = (typeof deliveryModes)[number];
  */
 export type Outcome = RecipientState | 'same' | 'noted' | 'impossible';
 
+/** The settings of how long MDNs are waited for (MDN-25). */
+type WindowSetting = 'processedWindowMinutes' | 'dispatchedWindowMinutes';
+
 interface Row {
   readonly outcomes: Readonly<Record<RecipientEvent, Outcome>>;
   /** The wait for an MDN that begins with this state (MDN-25). */
-  readonly window: keyof MdnWindows | 'none';
+  readonly window: WindowSetting | 'none';
   readonly source: `${string}${'Decision 0012' | 'MDN-'}${string}`;
 }
 
@@ -95,7 +98,7 @@ const transitions: Readonly<Record<RecipientState, Readonly<Record<DeliveryMode,
         'failure-reported': 'failed',
         'window-closed': 'expired',
       },
-      window: 'processedMs',
+      window: 'processedWindowMinutes',
       source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
     },
     'final-delivery': {
@@ -107,7 +110,7 @@ const transitions: Readonly<Record<RecipientState, Readonly<Record<DeliveryMode,
         'failure-reported': 'failed',
         'window-closed': 'expired',
       },
-      window: 'processedMs',
+      window: 'processedWindowMinutes',
       source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
     },
   },
@@ -126,7 +129,7 @@ const transitions: Readonly<Record<RecipientState, Readonly<Record<DeliveryMode,
         'failure-reported': 'failed',
         'window-closed': 'expired',
       },
-      window: 'dispatchedMs',
+      window: 'dispatchedWindowMinutes',
       source: 'MDN-24 (processed and dispatched, or failure); MDN-25',
     },
   },
@@ -180,23 +183,6 @@ export function isFinal(state: RecipientState, mode: DeliveryMode): boolean {
   return recipientEvents.every((event) => outcomeOf(state, mode, event) === 'same');
 }
 
-/** Waiting time for MDNs in milliseconds (MDN-25). */
-export interface MdnWindows {
-  /** From `sent` to the processed MDN. */
-  readonly processedMs: number;
-  /** From `processed` to the dispatched MDN, where it was asked for. */
-  readonly dispatchedMs: number;
-}
-
-export function mdnWindowsOf(settings: Config['messaging']): MdnWindows {
-  return {
-    processedMs: settings.processedWindowMinutes * 60_000,
-    dispatchedMs: settings.dispatchedWindowMinutes * 60_000,
-  };
-}
-
-export const defaultMdnWindows: MdnWindows = mdnWindowsOf(defaultSettings.messaging);
-
 /**
  * End of the wait that starts with entering `state`, by the clock of `enteredMs`, or null if nothing is
  * awaited.
@@ -205,8 +191,8 @@ export function deadlineOf(
   state: RecipientState,
   mode: DeliveryMode,
   enteredMs: number,
-  windows: MdnWindows,
+  settings: Pick<Config['messaging'], WindowSetting>,
 ): number | null {
   const { window } = transitions[state][mode];
-  return window === 'none' ? null : enteredMs + windows[window];
+  return window === 'none' ? null : enteredMs + settings[window] * 60_000;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../../core/index.ts';
+import { defaultSettings } from '../../../platform/index.ts';
 import type { DeliveryOutcome } from '../../delivery/index.ts';
 import {
   alice,
@@ -23,7 +24,7 @@ import type { MessagingDependencies } from '../ports.ts';
 
 let world: TestMessaging;
 before(async () => {
-  world = await startTestMessaging({ windows: { processedMs: 60_000, dispatchedMs: 30_000 } });
+  world = await startTestMessaging({ settings: { processedWindowMinutes: 1, dispatchedWindowMinutes: 0.5 } });
 });
 after(() => world.close());
 beforeEach(() => world.deliveries.splice(0));
@@ -178,7 +179,7 @@ describe('MDN-25: windows are rows', () => {
   it('a timer that expired while no node ran is found at the next start', async () => {
     const stopped = await startTestMessaging({
       isStarted: false,
-      windows: { processedMs: 60_000, dispatchedMs: 30_000 },
+      settings: { processedWindowMinutes: 1, dispatchedWindowMinutes: 0.5 },
     });
     try {
       const { messageId } = await stopped.messaging.send(stopped.clinic, sendBody(), {});
@@ -340,7 +341,7 @@ function dependenciesOf({ storage, clock, webhooks, audit }: TestMessaging): Mes
     clock,
     webhooks,
     audit,
-    windows: { processedMs: 60_000, dispatchedMs: 30_000 },
+    settings: { processedWindowMinutes: 1, dispatchedWindowMinutes: 0.5 },
   } as unknown as MessagingDependencies;
 }
 
@@ -445,7 +446,7 @@ describe(
       const logLines: string[] = [];
       const deps = nodes.map((one, at): MessagingDependencies => ({
         ...dependenciesOf(one),
-        windows: { processedMs: 60 * minute, dispatchedMs: 60 * minute },
+        settings: defaultSettings.messaging,
         log: { ...silentLog, warn: (fields) => logLines.push(JSON.stringify(fields)) },
         storage: {
           ...one.storage,

@@ -12,15 +12,15 @@ import {
 } from '../../../../test/messaging/start-messaging.ts';
 import { createRandom } from '../../../../test/support/fast-check.ts';
 import { rounds } from '../../../../test/support/rounds.ts';
-import type { Storage } from '../../../platform/index.ts';
-import { defaultRetention, runHousekeeping } from '../housekeeping.ts';
+import { defaultSettings, type Storage } from '../../../platform/index.ts';
+import { runHousekeeping } from '../housekeeping.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import { countUsage } from './count-usage.ts';
 import { monthsBefore, readUsage } from './read-usage.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const { keepMessagesMs } = defaultRetention;
+const keepMessagesMs = defaultSettings.messaging.messageDays * dayMs;
 
 describe('usage', () => {
   let world: TestMessaging;
@@ -181,7 +181,7 @@ describe('usage', () => {
     for (let day = 0; day < 60; day++) {
       world.clock.advance(dayMs);
       await count();
-      await runHousekeeping(deps, defaultRetention);
+      await runHousekeeping(deps);
     }
     assert.equal((await world.db.selectFrom('message').select('id').execute()).length, 0);
     assert.deepEqual((await read([])).rows, [before]);
