@@ -45,8 +45,12 @@ test('an inbox is read by an index of what waits', async (t) => {
     [['@a.example'], { toDirectAddress: 'a@a.example' }],
   ] as const) {
     const client = { clientId: 'c', directAddresses: own } as unknown as ClientIdentity;
-    const first = await listInbox(watched, client, { ...query, limit: 2 });
-    const next = await listInbox(watched, client, { ...query, limit: 2, cursor: first.nextCursor });
+    const first = await listInbox({ storage: watched }, client, { ...query, limit: 2 });
+    const next = await listInbox({ storage: watched }, client, {
+      ...query,
+      limit: 2,
+      cursor: first.nextCursor,
+    });
     assert.deepEqual(
       [...first.messages, ...next.messages].map(({ receivedAt }) => receivedAt.getTime()),
       [0, 5_000, 10_000, 15_000],

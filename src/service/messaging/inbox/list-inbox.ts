@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import type { Storage } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { requireOwned } from '../require-owned.ts';
 import { waitingFor } from './inbox-access.ts';
 import { defaultInboxPage, maxInboxPage } from '../limits.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import { createProblems, type Problems } from '../problems.ts';
 import type { InboxCopyRow, MessagingTables } from '../tables.ts';
 
@@ -35,7 +35,7 @@ export interface InboxPage {
 
 /** The unacknowledged messages of the client's addresses, oldest first (Decision 0014). */
 export async function listInbox(
-  storage: Storage,
+  { storage }: Pick<MessagingDependencies, 'storage'>,
   client: ClientIdentity,
   query: InboxQuery,
 ): Promise<InboxPage> {

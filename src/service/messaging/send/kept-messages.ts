@@ -15,6 +15,7 @@ const keptBy = (db: Db, edgeAccount: string) =>
     .innerJoin('message as m', 'm.id', 's.message_id')
     .where('s.edge_account', '=', edgeAccount);
 
+/** The states of the messages that the edge account keeps, by their ids there. */
 export async function listSentStates(
   { storage }: Pick<MessagingDependencies, 'storage'>,
   { edgeAccount }: ClientIdentity,
@@ -35,6 +36,7 @@ export async function listSentStates(
   );
 }
 
+/** A message that the edge account keeps, as it went out. Throws MESSAGING_MESSAGE_NOT_FOUND. */
 export async function readSent(
   { storage, contents, audit, alarmOfRow }: MessagingDependencies,
   client: ClientIdentity,
@@ -59,6 +61,7 @@ export async function readSent(
   return message;
 }
 
+/** The id of the message that the edge account keeps under that Message-ID. */
 export async function findSent(
   { storage }: Pick<MessagingDependencies, 'storage'>,
   { edgeAccount = '' }: ClientIdentity,

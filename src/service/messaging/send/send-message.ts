@@ -7,7 +7,10 @@ import type { SendRequest } from '../request/read-send-request.ts';
 import { hasLoincCheckDigit, type TextFieldName } from '../request/send-fields.ts';
 import { acceptMessage, type SendAnswer, type Submission } from './accept-message.ts';
 
-/** Accepts the JSON form of a message (Messaging spec: Send message), which is composed here. */
+/**
+ * Accepts the JSON form of a message (Messaging spec: Send message), which is composed here. Throws
+ * MESSAGING_REQUEST_INVALID, _TOO_LARGE, _SENDER_NOT_OWNED, _SENDER_NOT_HOSTED, _ID_REUSED.
+ */
 export function sendMessage(
   deps: MessagingDependencies,
   client: ClientIdentity,

@@ -40,7 +40,7 @@ export interface RefusedAddress {
 
 /**
  * Accepts a message that a client has composed itself. It goes out as it came (`readSubmitted`); recipients
- * that cannot be accepted are refused one by one, and the others go. Throws what `send` throws;
+ * that cannot be accepted are refused one by one, and the others go. Throws what `sendMessage` throws;
  * MESSAGING_REQUEST_INVALID for `to` if no recipient is left.
  */
 export async function submitMessage(

@@ -33,9 +33,9 @@ export interface OutcomeQuery {
 }
 
 /**
- * A message is told of once: of one that asked for the final delivery when it is dispatched, of any other
- * when it is processed; of both when it has failed (ETT 521 to 529). Who tells it depends on `sentBy`
- * (Decision 0032).
+ * What an edge account sent whose outcome is known and was not told, oldest first. A message is told of once:
+ * of one that asked for the final delivery when it is dispatched, of any other when it is processed; of both
+ * when it has failed (ETT 521 to 529). Who tells it depends on `sentBy` (Decision 0032).
  */
 export async function listOutcomes(
   { storage }: Pick<MessagingDependencies, 'storage'>,
@@ -113,6 +113,7 @@ function toOutcome(row: OutcomeRow): Outcome {
   };
 }
 
+/** The account has it: no edge tells it again. */
 export async function noteTold(
   { storage, clock }: Pick<MessagingDependencies, 'storage' | 'clock'>,
   { edgeAccount = '' }: ClientIdentity,
