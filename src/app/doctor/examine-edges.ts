@@ -1,11 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { connect as connectPlain } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { quoteForShell } from '../../core/index.ts';
 import { readTlsFiles } from '../../platform/index.ts';
 import { canSendAs } from '../../service/oauth/index.ts';
 import { findDirectAddress } from '../../lib/values/index.ts';
 import type { EdgeAccount } from '../../service/edges/index.ts';
+import { askPort } from './ask-port.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -33,7 +32,6 @@ const ports = {
 
 async function examineListeners({ config, timeoutMs }: DoctorOptions): Promise<Finding[]> {
   const { edge } = config;
-  const host = edge.host === '0.0.0.0' ? '127.0.0.1' : edge.host === '::' ? '::1' : edge.host;
   const files = readTlsFiles('edge', edge);
   const own = files && new X509Certificate(files.cert).fingerprint256;
   const found = await Promise.all(
@@ -42,7 +40,7 @@ async function examineListeners({ config, timeoutMs }: DoctorOptions): Promise<F
       // With port 0 the running server has chosen one that nobody else knows.
       if (!edge.protocols.includes(name) || port === 0) return [];
       const finding = findingsOf('edge', name);
-      const answer = await ask({ host, port, isTls, timeoutMs });
+      const answer = await askPort({ host: edge.host, port, isTls, timeoutMs });
       if ('problem' in answer)
         return [
           finding.error(
@@ -61,39 +59,6 @@ async function examineListeners({ config, timeoutMs }: DoctorOptions): Promise<F
     }),
   );
   return found.flat();
-}
-
-interface Place {
-  readonly host: string;
-  readonly port: number;
-  readonly isTls: boolean;
-  readonly timeoutMs: number;
-}
-
-function ask({
-  host,
-  port,
-  isTls,
-  timeoutMs,
-}: Place): Promise<{ problem: string } | { fingerprint: string }> {
-  return new Promise((resolve) => {
-    // Whose certificate it is, is what is asked here.
-    const socket = isTls
-      ? connectTls({ host, port, rejectUnauthorized: false, timeout: timeoutMs })
-      : connectPlain({ host, port, timeout: timeoutMs });
-    const end = (answer: { problem: string } | { fingerprint: string }): void => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once(isTls ? 'secureConnect' : 'connect', () =>
-      end({
-        fingerprint: 'getPeerCertificate' in socket ? socket.getPeerCertificate().fingerprint256 : '',
-      }),
-    );
-    socket.once('timeout', () => end({ problem: 'no answer in time' }));
-    socket.once('error', (error: NodeJS.ErrnoException) => end({ problem: error.code ?? error.message }));
-    socket.once('close', () => end({ problem: 'it closed the connection' }));
-  });
 }
 
 async function examineAccount(account: EdgeAccount, { clients, trust }: DoctorOptions): Promise<Finding[]> {

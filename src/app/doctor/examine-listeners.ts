@@ -1,5 +1,5 @@
-import { connect } from 'node:net';
 import { isLoopback } from '../../platform/index.ts';
+import { askPort } from './ask-port.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -82,28 +82,14 @@ async function examineListener(
   }
   // With port 0 the running server has chosen one that nobody else knows.
   if (port === 0) return findings;
-  const problem = await tryConnect(host, port, timeoutMs);
-  if (problem !== undefined) {
+  const answer = await askPort({ host, port, timeoutMs });
+  if ('problem' in answer) {
     findings.push(
       finding.error(
-        `Nothing answers at ${host} port ${port}: ${problem}.`,
+        `Nothing answers at ${host} port ${port}: ${answer.problem}.`,
         'Start the server: openhisp serve. If it runs, read its log.',
       ),
     );
   } else if (findings.length === 0) findings.push(finding.ok(`${host} port ${port} answers.`));
   return findings;
-}
-
-async function tryConnect(host: string, port: number, timeoutMs: number): Promise<string | undefined> {
-  const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return new Promise((resolve) => {
-    const socket = connect({ host: own, port, timeout: timeoutMs });
-    const end = (problem?: string): void => {
-      socket.destroy();
-      resolve(problem);
-    };
-    socket.once('connect', () => end());
-    socket.once('timeout', () => end('no answer in time'));
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
-  });
 }

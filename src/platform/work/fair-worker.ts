@@ -60,8 +60,8 @@ export interface FairWorker<Item extends FairItem> extends Closable {
   resume(party: string): void;
   /** Ends the back-off of a party that seems reachable again, for one attempt that decides. */
   reopen(party: string): void;
-  /** Parties that are left alone at present, and since how many failures. */
-  backingOff(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
+  /** Parties that are left alone at present, and for how long. */
+  backingOff(): readonly { readonly party: string; readonly forMs: number }[];
   readonly held: number;
 }
 

@@ -31,7 +31,7 @@ export interface Parties<Item extends FairItem> {
   resume(party: string): void;
   /** Ends a party's back-off for one attempt, which decides whether it backs off again. */
   reopen(party: string): void;
-  backingOff(now: number): readonly { party: string; failures: number; forMs: number }[];
+  backingOff(now: number): readonly { party: string; forMs: number }[];
   takeWaiting(party: Party<Item>): readonly Item[];
   takeAllWaiting(): readonly Item[];
   /** True if it was waiting. */
@@ -170,7 +170,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     backingOff: (now) =>
       [...parties.values()]
         .filter((party) => isBackingOff(party, now))
-        .map(({ name, failures, backOffUntil }) => ({ party: name, failures, forMs: backOffUntil - now })),
+        .map(({ name, backOffUntil }) => ({ party: name, forMs: backOffUntil - now })),
     takeWaiting,
     takeAllWaiting: () => [...parties.values()].flatMap((party) => takeWaiting(party)),
     dropWaiting(item) {

@@ -120,8 +120,6 @@ export interface DeliveryAdmin {
   hold(domain: string, hold: NewHold, record?: RecordHold): Promise<void>;
   /** False if the domain was not on hold. */
   release(domain: string, record?: RecordHold): Promise<boolean>;
-  /** Destinations that failed recently and that this node does not try for a while. */
-  listBackingOff(): readonly { readonly domain: string; readonly failures: number; readonly forMs: number }[];
   listHolds(): Promise<readonly HeldDestination[]>;
   /**
    * Fails the undecided recipients of a message now, with the reason `cancelled`. Destinations that are being
@@ -364,8 +362,6 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       worker?.wake();
       return numDeletedRows > 0n;
     },
-    listBackingOff: () =>
-      (worker?.backingOff() ?? []).map(({ party, ...rest }) => ({ domain: party, ...rest })),
     listHolds: () => listHolds(storage, clock),
     async fail(deliveryId) {
       const items = await queue.claimDelivery(deliveryId);

@@ -46,8 +46,6 @@ export interface VerificationOptions {
 
 /** The background job. It works only while `setRunning` says so. */
 export interface Verification extends Closable {
-  /** Name servers that are left alone at present because they did not answer. */
-  backingOff(): readonly string[];
   /** Looks at once whether the directory has other domains. */
   refresh(): Promise<void>;
 }
@@ -139,7 +137,6 @@ export function startVerification(options: VerificationOptions): Verification {
   const following = follow();
 
   return {
-    backingOff: () => worker.backingOff().map(({ party }) => party),
     refresh,
     async close() {
       closing.abort();
