@@ -406,7 +406,7 @@ describe('Decision 0007: rate limits and quotas', () => {
 
 describe('the API document', () => {
   test('shows every parameter of the table', async () => {
-    const document = (await (await fetch(`${world.baseUrl}/openapi.json`)).json()) as {
+    const document = (await (await fetch(`${(await world.serve()).baseUrl}/openapi.json`)).json()) as {
       paths: Record<string, { get: { parameters: { name: string; in: string; description?: string }[] } }>;
     };
     const shown = document.paths['/provider-directory/v2/providers']?.get.parameters.filter(

@@ -39,10 +39,11 @@ const all = [2, 6, 7, 8, 3, 4, 9, 1, 5];
 
 describe('Directory spec: What the service does', () => {
   test('The service is a RESTful, read-only directory: nothing but GET is served', async () => {
+    const { baseUrl, token } = await world.serve();
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const response = await fetch(`${world.baseUrl}/provider-directory/v2/providers`, {
+      const response = await fetch(`${baseUrl}/provider-directory/v2/providers`, {
         method,
-        headers: { authorization: `Bearer ${world.token}` },
+        headers: { authorization: `Bearer ${token}` },
       });
       assert.ok([404, 405].includes(response.status), `${method}: ${response.status}`);
     }
@@ -425,8 +426,9 @@ describe('Directory spec: Get providers by NPI', () => {
 
 describe('Directory spec: Authentication', () => {
   test('Every directory request carries the header `Authorization: Bearer <ACCESS_TOKEN>`', async () => {
+    const { baseUrl } = await world.serve();
     for (const path of ['', '/prov_npi/1500000009']) {
-      const response = await fetch(`${world.baseUrl}/provider-directory/v2/providers${path}`);
+      const response = await fetch(`${baseUrl}/provider-directory/v2/providers${path}`);
       assert.equal(response.status, 401);
       assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer/);
     }

@@ -3,9 +3,6 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { createHttpApp } from '../../src/app/http/index.ts';
-import { directoryRoutes } from '../../src/app/http/directory/index.ts';
-import { fhirRoutes } from '../../src/app/http/fhir/index.ts';
 import {
   createManualClock,
   silentLog,
@@ -23,7 +20,6 @@ import {
   openVault,
   type Storage,
 } from '../../src/platform/index.ts';
-import { createDocumentCheck } from '../support/document-check.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/storage.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import {
@@ -57,18 +53,23 @@ export interface Reply {
   };
 }
 
-/** A directory behind real HTTP on loopback, with real tokens and an empty database in its own folder. */
+/** The directory behind real HTTP on loopback, and a token for it. */
+export interface ServedDirectory {
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+/** A directory with an empty database in its own folder. What is asked by HTTP starts that. */
 export interface TestDirectory extends Closable {
   readonly directory: Directory;
   readonly storage: Storage;
   readonly audit: Audit;
   readonly oauth: Oauth;
   readonly clock: ManualClock;
-  readonly baseUrl: string;
+  serve(): Promise<ServedDirectory>;
   readonly folder: string;
   readonly database: TestDatabase;
   readonly snapshotDir: string;
-  readonly token: string;
   /** GET of the search with these parameters, a text being a raw query string. */
   search(query: Record<string, string | number> | string, headers?: Record<string, string>): Promise<Reply>;
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
@@ -150,21 +151,36 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     ...(options.pairsMergedSingly === undefined ? {} : { pairsMergedSingly: options.pairsMergedSingly }),
   });
   if (options.isServing !== false) await directory.refresh();
-  const app = await createHttpApp({
-    config: loadConfig({}, undefined, { dataDir: folder }).http,
-    log: silentLog,
-    oauth,
-    audit,
-    metrics: createMetrics(),
-    routes: [
-      directoryRoutes({ directory }),
-      fhirRoutes({ fhir: directory.fhir, version: '0', publicUrl: undefined }),
-    ],
-  });
-  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
-  const checkAnswer = createDocumentCheck(app.swagger());
+  let serving: ReturnType<typeof listen> | undefined;
+  // Loaded, compiled and started only for tests that ask by HTTP: it takes a second of processor time.
+  async function listen() {
+    const { createHttpApp } = await import('../../src/app/http/index.ts');
+    const { directoryRoutes } = await import('../../src/app/http/directory/index.ts');
+    const { fhirRoutes } = await import('../../src/app/http/fhir/index.ts');
+    const { createDocumentCheck } = await import('../support/document-check.ts');
+    const app = await createHttpApp({
+      config: loadConfig({}, undefined, { dataDir: folder }).http,
+      log: silentLog,
+      oauth,
+      audit,
+      metrics: createMetrics(),
+      routes: [
+        directoryRoutes({ directory }),
+        fhirRoutes({ fhir: directory.fhir, version: '0', publicUrl: undefined }),
+      ],
+    });
+    const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+    return {
+      app,
+      baseUrl,
+      token: await issueToken(baseUrl),
+      checkAnswer: createDocumentCheck(app.swagger()),
+    };
+  }
+  const serve = () => (serving ??= listen());
 
   async function get(pathAndQuery: string, headers: Record<string, string> = {}): Promise<Reply> {
+    const { baseUrl, token, checkAnswer } = await serve();
     const response = await fetch(`${baseUrl}${pathAndQuery}`, {
       headers: { authorization: `Bearer ${token}`, ...headers },
     });
@@ -180,7 +196,10 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     };
   }
 
-  const createToken: TestDirectory['createToken'] = async (settings = {}) => {
+  async function issueToken(
+    baseUrl: string,
+    settings: Parameters<TestDirectory['createToken']>[0] = {},
+  ): Promise<string> {
     const scopes = settings.scopes ?? ['provider-directory'];
     const credentials = await oauth.clients.create({
       name: 'test client',
@@ -196,8 +215,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
       body: new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') }),
     });
     return ((await response.json()) as { access_token: string }).access_token;
-  };
-  const token = await createToken();
+  }
 
   return {
     directory,
@@ -205,13 +223,12 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     audit,
     oauth,
     clock,
-    baseUrl,
+    serve,
     folder,
     database,
     snapshotDir,
-    token,
     get,
-    createToken,
+    createToken: async (settings) => issueToken((await serve()).baseUrl, settings),
     search: (query, headers) => get(`/provider-directory/v2/providers${toQuery(query)}`, headers),
     async load(csv, kind = 'full', into = {}) {
       const file = path.join(folder, 'input.csv');
@@ -219,7 +236,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
       return directory.importFiles({ files: await openInput(file), kind, acceptLoss: true, ...into });
     },
     async close() {
-      await app.close();
+      await (await serving)?.app.close();
       await directory.close();
       await nodes?.close();
       await audit.close();

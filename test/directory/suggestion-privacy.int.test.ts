@@ -140,10 +140,11 @@ test('a client that closes its connection has its request dropped, booked as not
   });
   try {
     gate = Promise.withResolvers();
-    const { port, hostname } = new URL(slow.baseUrl);
+    const { baseUrl, token } = await slow.serve();
+    const { port, hostname } = new URL(baseUrl);
     const socket = connect(Number(port), hostname);
     const served = slow.get(`${path}?q=jones`);
-    socket.write(`GET ${path}?q=smith HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${slow.token}\r\n\r\n`);
+    socket.write(`GET ${path}?q=smith HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`);
     await sleep(300);
     socket.destroy();
     await sleep(300);

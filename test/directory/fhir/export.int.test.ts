@@ -74,8 +74,9 @@ const headers = { prefer: 'respond-async' };
 const lenient = { prefer: 'respond-async, handling=lenient' };
 
 async function call(url: string, extra: Record<string, string> = {}, method = 'GET'): Promise<Response> {
-  const target = url.startsWith('http') ? url : `${world.baseUrl}/fhir/${url}`;
-  return fetch(target, { method, headers: { authorization: `Bearer ${world.token}`, ...extra } });
+  const { baseUrl, token } = await world.serve();
+  const target = url.startsWith('http') ? url : `${baseUrl}/fhir/${url}`;
+  return fetch(target, { method, headers: { authorization: `Bearer ${token}`, ...extra } });
 }
 
 interface Manifest {
@@ -254,7 +255,7 @@ for (const query of [
 ])
   test(`the manifest of $export${query} repeats the request`, async () => {
     const { manifest, status } = await begin(query);
-    assert.equal(manifest.request, `${world.baseUrl}/fhir/$export${query}`);
+    assert.equal(manifest.request, `${(await world.serve()).baseUrl}/fhir/$export${query}`);
     const types = new Set(new URLSearchParams(query).getAll('_type').flatMap((value) => value.split(',')));
     assert.deepEqual(
       new Set(manifest.output.map(({ type }) => type)),

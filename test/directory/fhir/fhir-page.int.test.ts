@@ -49,7 +49,8 @@ before(async () => {
     scopes: ['provider-directory'],
     dataUseAcceptedAt: world.clock.now(),
   });
-  variables = { BASE_URL: world.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
+  const { baseUrl } = await world.serve();
+  variables = { BASE_URL: baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
 });
 after(() => world.close());
 

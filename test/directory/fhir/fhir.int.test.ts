@@ -63,6 +63,8 @@ before(async () => {
 });
 after(() => fhir.world.close());
 
+const baseUrl = async (): Promise<string> => (await fhir.world.serve()).baseUrl;
+
 function resources(body: FhirBody, mode = 'match'): FhirResource[] {
   return (body.entry ?? []).filter(({ search }) => search.mode === mode).map(({ resource }) => resource);
 }
@@ -76,7 +78,7 @@ async function one(path: string): Promise<FhirResource> {
 const samples: Readonly<Record<string, string>> = { near: '42|-71|10|km', _lastUpdated: 'ge2026-11' };
 
 test('the capability statement is valid, needs no token and claims no guide', async () => {
-  const response = await fetch(`${fhir.world.baseUrl}/fhir/metadata`);
+  const response = await fetch(`${await baseUrl()}/fhir/metadata`);
   assert.match(response.headers.get('content-type') ?? '', /^application\/fhir\+json/);
   const statement = (await response.json()) as FhirResource;
   assertValidResource(statement);
@@ -230,7 +232,7 @@ test('roles lead from each to each other resource', async () => {
     'practitioner=Practitioner/npi-1234567893&specialty=207RC0000X',
     `organization=${role['organization'].reference}&practitioner=npi-1234567893`,
     `location=${role['location'][0].reference}&practitioner:Practitioner=npi-1234567893`,
-    `endpoint=${fhir.world.baseUrl}/fhir/Endpoint/${endpoint.id}`,
+    `endpoint=${await baseUrl()}/fhir/Endpoint/${endpoint.id}`,
   ])
     assert.deepEqual(await one(`PractitionerRole?${query}`), role, query);
   assert.equal((await fhir.get('PractitionerRole?practitioner=npi-9999999999')).body.total, 0);
@@ -340,7 +342,8 @@ test('an id may come as a reference, and an address as a URL', async () => {
 });
 
 test('another client pages through results and reads them', async () => {
-  const client = new Client({ baseUrl: `${fhir.world.baseUrl}/fhir`, bearerToken: fhir.world.token });
+  const served = await fhir.world.serve();
+  const client = new Client({ baseUrl: `${served.baseUrl}/fhir`, bearerToken: served.token });
   assert.equal(
     ((await client.capabilityStatement()) as unknown as FhirResource).resourceType,
     'CapabilityStatement',
@@ -434,7 +437,7 @@ test('every refusal is an OperationOutcome', async () => {
     assertValidResource(reply.body);
     assert.equal(reply.body.issue?.[0]?.code, code, path);
   }
-  const deletion = await fetch(`${fhir.world.baseUrl}/fhir/Endpoint/e-1`, { method: 'DELETE' });
+  const deletion = await fetch(`${await baseUrl()}/fhir/Endpoint/e-1`, { method: 'DELETE' });
   assert.equal(deletion.status, 405);
   assert.equal(((await deletion.json()) as FhirBody).resourceType, 'OperationOutcome');
 });

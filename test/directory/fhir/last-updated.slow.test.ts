@@ -283,10 +283,11 @@ test('an export holds what has changed since the one before, and says from when 
   }
   const run = async (since?: string): Promise<{ time: string; found: string[] }> => {
     const begun = await bulk.begin(since === undefined ? [] : [['_since', since]], true, { client });
-    const manifest = (await bulk.manifest(begun, `${world.baseUrl}/fhir`, '')) as Manifest;
+    const { baseUrl, token } = await world.serve();
+    const manifest = (await bulk.manifest(begun, `${baseUrl}/fhir`, '')) as Manifest;
     const found: string[] = [];
     for (const { url, type } of manifest.output) {
-      const response = await fetch(url, { headers: { authorization: `Bearer ${world.token}` } });
+      const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
       assert.equal(response.status, 200);
       for (const line of (await response.text()).split('\n').filter((text) => text !== '')) {
         const resource = JSON.parse(line) as FhirResource;

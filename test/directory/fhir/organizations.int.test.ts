@@ -197,10 +197,11 @@ test('an NPI that an increment brings or takes is found, shown, and gone at once
 
 test('an export has the same organizations and addresses', async () => {
   const { world } = fhir;
+  const { baseUrl, token } = await world.serve();
   const call = async (url: string, prefer = ''): Promise<Response> =>
-    fetch(url, { headers: { authorization: `Bearer ${world.token}`, prefer } });
+    fetch(url, { headers: { authorization: `Bearer ${token}`, prefer } });
   await world.load(toCsv(rows), 'full', { sourceName: 'open', exportRight: 'open' });
-  const begun = await call(`${world.baseUrl}/fhir/$export?_type=Organization,Endpoint`, 'respond-async');
+  const begun = await call(`${baseUrl}/fhir/$export?_type=Organization,Endpoint`, 'respond-async');
   const status = begun.headers.get('content-location') ?? '';
   const { output } = (await (await call(status)).json()) as { output: { url: string }[] };
   const lines = await Promise.all(output.map(async ({ url }) => (await call(url)).text()));

@@ -49,8 +49,9 @@ export async function startTestFhir(
 
 export function testFhir(world: TestDirectory): TestFhir {
   async function get(path: string, headers: Record<string, string> = {}): Promise<FhirReply> {
-    const url = path.startsWith('http') ? path : `${world.baseUrl}/fhir/${path}`;
-    const response = await fetch(url, { headers: { authorization: `Bearer ${world.token}`, ...headers } });
+    const { baseUrl, token } = await world.serve();
+    const url = path.startsWith('http') ? path : `${baseUrl}/fhir/${path}`;
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}`, ...headers } });
     return { status: response.status, headers: response.headers, body: (await response.json()) as FhirBody };
   }
 

@@ -128,8 +128,9 @@ test('_elements is about what was found, _summary about what is included, too', 
 test('_pretty has line breaks and the same values; pages keep what was asked for', async () => {
   for (const path of ['Endpoint', 'Practitioner/npi-1234567893', 'Endpoint?_count=1', 'metadata']) {
     const textOf = async (value: string): Promise<string> => {
-      const url = `${fhir.world.baseUrl}/fhir/${path}${path.includes('?') ? '&' : '?'}_pretty=${value}`;
-      return (await fetch(url, { headers: { authorization: `Bearer ${fhir.world.token}` } })).text();
+      const { baseUrl, token } = await fhir.world.serve();
+      const url = `${baseUrl}/fhir/${path}${path.includes('?') ? '&' : '?'}_pretty=${value}`;
+      return (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
     };
     const [pretty, plain] = [await textOf('true'), await textOf('false')];
     assert.ok(pretty.split('\n').length > 5, path);
