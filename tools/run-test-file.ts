@@ -34,12 +34,14 @@ export interface TestFileResult {
   readonly durationMs: number;
   /** Time of processors, without that of processes that it did not wait for. */
   readonly cpuMs: number;
+  /** Codes of refusals that its tests provoked (`test/direct/support/refusals.ts`). */
+  readonly codes: readonly string[];
 }
 
 /** One line of the report that `test-reporter.ts` writes. */
 export type ReportLine =
   | { readonly what: 'passed' }
-  | { readonly what: 'used'; readonly cpuMs: number }
+  | { readonly what: 'used'; readonly cpuMs: number; readonly codes: readonly string[] }
   | { readonly what: 'skipped'; readonly reason: string }
   | { readonly what: 'failed'; readonly name: string; readonly error: string; readonly hasTimedOut: boolean };
 
@@ -112,6 +114,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
     ].join(''),
     durationMs: performance.now() - startedAt,
     cpuMs: lines.reduce((total, line) => total + (line.what === 'used' ? line.cpuMs : 0), 0),
+    codes: lines.flatMap((line) => (line.what === 'used' ? line.codes : [])),
   };
 }
 

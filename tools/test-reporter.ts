@@ -25,7 +25,8 @@ export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<
     const line = describe(event.type === 'test:pass', data);
     if (line !== undefined) yield `${JSON.stringify(line)}\n`;
   }
-  yield `${JSON.stringify({ what: 'used', cpuMs: readCpuMs() } satisfies ReportLine)}\n`;
+  const codes = [...((globalThis as { provokedCodes?: Set<string> }).provokedCodes ?? [])];
+  yield `${JSON.stringify({ what: 'used', cpuMs: readCpuMs(), codes } satisfies ReportLine)}\n`;
 }
 
 /** Time of processors that this process and the children that it has waited for have used; 0 where there is no `/proc`. */

@@ -24,6 +24,7 @@ import { startPostgres, whyNoPostgres, type RunningPostgres } from '../test/supp
 import { runChecks } from './check.ts';
 import { installPeers } from './install-peers.ts';
 import { runTestFile, type TestFileResult } from './run-test-file.ts';
+import { collectErrors } from './write-error-docs.ts';
 import { planRuns, readTestFile, runsAlone, type Tier, type TestRun } from './test-plan.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -104,7 +105,9 @@ async function runTests(): Promise<boolean> {
   for (const line of plan.left) console.log(line);
   if (reason !== undefined) console.log(`${needing.length} test files were not run on PostgreSQL: ${reason}`);
   printCounts([...results.values()]);
-  const hasPassed = results.size > 0 && failed.length === 0;
+  const codes = patterns.length > 0 || tier === 'rest' ? [] : await findUnprovoked([...results.values()]);
+  if (codes.length > 0) console.log(`no test provokes: ${codes.join(', ')}`);
+  const hasPassed = results.size > 0 && failed.length === 0 && codes.length === 0;
   return hasPassed && (reason === undefined || mayLackPeers);
 }
 
@@ -134,6 +137,13 @@ async function runOne(
       ...(postgres === undefined ? {} : { OPENHISP_TEST_POSTGRES: postgres.url }),
     },
   });
+}
+
+/** The refusal codes of lib/pki and lib/direct that no test has provoked. */
+async function findUnprovoked(results: readonly TestFileResult[]): Promise<readonly string[]> {
+  const provoked = new Set(results.flatMap(({ codes }) => codes));
+  const all = (await collectErrors()).map(({ code }) => code);
+  return all.filter((code) => /^(PKI|DIRECT)_/.test(code) && !provoked.has(code));
 }
 
 function sum(results: readonly TestFileResult[], of: (result: TestFileResult) => number): number {

@@ -13,6 +13,7 @@ import { DnsError, type CertRecord, type DnsAnswer, type SrvRecord } from '../..
 import type { LdapClient } from '../../src/lib/ldap/index.ts';
 import { createAuthority, formatPem, type Certificate } from '../../src/lib/pki/index.ts';
 import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
+import { noteProvoked } from './support/refusals.ts';
 import { at, bob, createTestPki, past, type TestPki } from './support/test-pki.ts';
 
 const addressName = 'bob.direct.beta.example';
@@ -125,6 +126,7 @@ describe('discovery', () => {
     published.certs.set(domainName, [pkix(pki.issue({ rfc822Names: [], dnsNames: [domainName] }).der)]);
     const resolved = await resolveRecipient(bob, trust());
     assert.equal(resolved.outcome === 'refused' && resolved.code, 'DIRECT_RECIPIENT_CERTIFICATES_INVALID');
+    noteProvoked('DIRECT_RECIPIENT_CERTIFICATES_INVALID');
     assert.equal(resolved.steps[0]?.unreadableCount, 1);
   });
 
@@ -172,6 +174,7 @@ describe('discovery', () => {
       [resolved.code, resolved.reason, resolved.statusCode, resolved.isTransient],
       ['DIRECT_RECIPIENT_UNDECIDED', 'no-certificate', '5.7.31', true],
     );
+    noteProvoked(resolved.code);
   });
 
   test('DISC-11 a place that could not be asked may have what a later place does not: undecided, to be retried', async () => {
@@ -218,6 +221,7 @@ describe('discovery', () => {
       [resolved.code, resolved.reason, resolved.isTransient],
       ['DIRECT_RECIPIENT_CERTIFICATE_MISSING', 'no-certificate', false],
     );
+    noteProvoked(resolved.code);
   });
 
   test('DISC-07 every LDAP server unreachable: no certificate, but it may be retried', async () => {
@@ -440,6 +444,7 @@ describe('discovery', () => {
       [resolved.code, resolved.reason, resolved.statusCode, resolved.isTransient],
       ['DIRECT_RECIPIENT_UNTRUSTED', 'untrusted', '5.7.11', false],
     );
+    noteProvoked(resolved.code);
     assert.equal(published.asked.length, 1, 'an answer that is fresh is not asked for again');
   });
 

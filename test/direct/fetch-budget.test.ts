@@ -13,7 +13,7 @@ import {
 import type { SigningKey } from '../../src/lib/smime/index.ts';
 import { countTurns } from './support/count-turns.ts';
 import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
-import { refusedWith } from './support/refusals.ts';
+import { noteProvoked, refusedWith } from './support/refusals.ts';
 import {
   createMessageWorld,
   makeMessage,
@@ -196,6 +196,7 @@ describe('the budget of one message', () => {
       );
       assert.equal(error.isTransient, true);
       assert.equal((error as { reason?: string }).reason, 'PKI_FETCH_NEEDED');
+      noteProvoked('PKI_FETCH_NEEDED');
       assert.deepEqual(urls, []);
     });
 

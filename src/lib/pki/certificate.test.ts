@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { noteProvoked, refusedAtOnce } from '../../../test/direct/support/refusals.ts';
 import { fc } from '../../../test/support/fast-check.ts';
 import { CodedError } from '../../core/index.ts';
 import { der, encodedBytes, readAsn1 } from '../asn1/index.ts';
@@ -18,10 +19,6 @@ import {
 } from './index.ts';
 
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2055-01-01T00:00:00Z') };
-
-function refusedWith(code: string, work: () => unknown): void {
-  assert.throws(work, (error) => error instanceof PkiError && error.code === code, code);
-}
 
 describe('readCertificate', () => {
   let keys: KeyPair;
@@ -231,11 +228,11 @@ describe('readCertificate', () => {
     changedBody((fields) => void (fields[7] = der.explicit(3, der.sequence(...extensions))));
   for (const { title, make } of malformed) {
     test(`AS-15, TRUST-01 not a certificate: ${title}`, () =>
-      refusedWith('PKI_CERTIFICATE_MALFORMED', () => readCertificate(make())));
+      refusedAtOnce('PKI_CERTIFICATE_MALFORMED', () => readCertificate(make())));
   }
 
   test('SEC-11 a certificate larger than any real one', () => {
-    refusedWith('PKI_TOO_LARGE', () => readCertificate(Buffer.alloc(300_000, 0x30)));
+    refusedAtOnce('PKI_TOO_LARGE', () => readCertificate(Buffer.alloc(300_000, 0x30)));
   });
 
   test('SEC-11 any bytes give a certificate or a coded refusal', () => {
@@ -315,22 +312,22 @@ describe('readCertificates, PEM and keys', () => {
       Buffer.from(formatPem('PRIVATE KEY', Buffer.of(0x30, 0))),
       Buffer.of(0x30, 0x80),
     ]) {
-      refusedWith('PKI_CERTIFICATE_SET_MALFORMED', () => readCertificates(bytes));
+      refusedAtOnce('PKI_CERTIFICATE_SET_MALFORMED', () => readCertificates(bytes));
     }
-    refusedWith('PKI_CERTIFICATE_SET_MALFORMED', () =>
+    refusedAtOnce('PKI_CERTIFICATE_SET_MALFORMED', () =>
       readCertificates('-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----'),
     );
   });
 
   test('one certificate is asked for and there are two', () => {
     const [one, two] = pair;
-    refusedWith('PKI_CERTIFICATE_MALFORMED', () =>
+    refusedAtOnce('PKI_CERTIFICATE_MALFORMED', () =>
       readCertificate(formatPem('CERTIFICATE', one.der) + formatPem('CERTIFICATE', two.der)),
     );
   });
 
   test('SEC-11 a set larger than any real bundle', () => {
-    refusedWith('PKI_TOO_MANY_CERTIFICATES', () =>
+    refusedAtOnce('PKI_TOO_MANY_CERTIFICATES', () =>
       readCertificates(formatPem('CERTIFICATE', Buffer.of(0x30, 0)).repeat(2_001)),
     );
   });
@@ -338,9 +335,9 @@ describe('readCertificates, PEM and keys', () => {
   test('SEC-11 text armour of more blocks than any real file has is refused before all are read', () => {
     const empty = formatPem('CERTIFICATE', Buffer.alloc(0));
     assert.equal(readPem(empty.repeat(4_000)).length, 4_000);
-    refusedWith('PKI_TOO_MANY_CERTIFICATES', () => readPem(empty.repeat(4_001)));
+    refusedAtOnce('PKI_TOO_MANY_CERTIFICATES', () => readPem(empty.repeat(4_001)));
     // A file whose certificates count only up to a number is no exception.
-    refusedWith('PKI_TOO_MANY_CERTIFICATES', () => readCertificates(empty.repeat(4_001), { first: 16 }));
+    refusedAtOnce('PKI_TOO_MANY_CERTIFICATES', () => readCertificates(empty.repeat(4_001), { first: 16 }));
   });
 
   test('private keys as PKCS#8 and SEC1, PEM and DER; errors never repeat the input', () => {
@@ -361,6 +358,7 @@ describe('readCertificates, PEM and keys', () => {
         (error) => {
           assert.ok(error instanceof PkiError && error.code === 'PKI_KEY_MALFORMED');
           assert.doesNotMatch(`${error.stack}${String(error.cause)}`, /secret|c2Vj/);
+          noteProvoked(error.code);
           return true;
         },
       );

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { refusedAtOnce } from '../../../test/direct/support/refusals.ts';
 import { contentBytes, der, readAsn1 } from '../asn1/index.ts';
 import {
   createAuthority,
@@ -49,9 +50,6 @@ describe('readTrustBundle', () => {
   }
   const plain = () => signedData({ certificates: anchors });
   const names = (bundle: { anchors: readonly Certificate[] }) => bundle.anchors.map(({ subject }) => subject);
-  const refusedWith = (code: string, work: () => unknown): void =>
-    assert.throws(work, (error) => error instanceof PkiError && error.code === code, code);
-
   test('BUNDLE-01 a set of certificates without signers, in DER and in BER with indefinite lengths', () => {
     assert.deepEqual(names(readTrustBundle(plain())), ['CN=one', 'CN=two']);
     const ber = Buffer.concat([Buffer.of(0x30, 0x80), contentBytes(readAsn1(plain())), Buffer.of(0, 0)]);
@@ -119,18 +117,18 @@ describe('readTrustBundle', () => {
       const verifySignature = () => {
         throw new Error('no');
       };
-      refusedWith('PKI_BUNDLE_SIGNATURE', () =>
+      refusedAtOnce('PKI_BUNDLE_SIGNATURE', () =>
         readTrustBundle(outer, { signer: anchors[0], verifySignature }),
       );
     });
 
     test('BUNDLE-03 no signature where one is configured: PKI_BUNDLE_UNSIGNED', () => {
       const verifySignature = (bytes: Uint8Array) => bytes;
-      refusedWith('PKI_BUNDLE_UNSIGNED', () =>
+      refusedAtOnce('PKI_BUNDLE_UNSIGNED', () =>
         readTrustBundle(plain(), { signer: anchors[0], verifySignature }),
       );
       const list = Buffer.from(anchors.map((one) => formatPem('CERTIFICATE', one.der)).join(''));
-      refusedWith('PKI_BUNDLE_UNSIGNED', () =>
+      refusedAtOnce('PKI_BUNDLE_UNSIGNED', () =>
         readTrustBundle(list, { signer: anchors[0], verifySignature }),
       );
     });
@@ -144,7 +142,7 @@ describe('readTrustBundle', () => {
     const bundle = readTrustBundle(signedData({ certificates: [...others, ...anchors] }));
     assert.deepEqual([names(bundle), bundle.unreadableCount], [['CN=one', 'CN=two'], 2]);
     assert.equal(readTrustBundle(plain()).unreadableCount, 0);
-    refusedWith('PKI_BUNDLE_MALFORMED', () => readTrustBundle(signedData({ certificates: others })));
+    refusedAtOnce('PKI_BUNDLE_MALFORMED', () => readTrustBundle(signedData({ certificates: others })));
   });
 
   test('BUNDLE-01 not a bundle: PKI_BUNDLE_MALFORMED', () => {
@@ -157,6 +155,6 @@ describe('readTrustBundle', () => {
       plain().subarray(0, -5),
       signedData({ signers, certificates: anchors }),
     ];
-    for (const bytes of bad) refusedWith('PKI_BUNDLE_MALFORMED', () => readTrustBundle(bytes));
+    for (const bytes of bad) refusedAtOnce('PKI_BUNDLE_MALFORMED', () => readTrustBundle(bytes));
   });
 });

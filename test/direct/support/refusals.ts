@@ -48,11 +48,24 @@ const words: Readonly<Partial<Record<PkiErrorCode, string>>> = {
   PKI_CRL_UNAVAILABLE: list,
 };
 
+/** The reporter in this process passes them on, and a run of all tests compares them with the tables. */
+const provoked = ((globalThis as { provokedCodes?: Set<string> }).provokedCodes ??= new Set());
+
+/** After a test has compared the code of a refusal. */
+export const noteProvoked = (code: string): void => void provoked.add(code);
+
 /** Fails unless the finding has that code and words that name what it is about, in one line or two. */
 export function expectFinding(code: string, found: { code: string; text: string } | undefined): void {
   assert.equal(found?.code, code, found?.text);
   assert.match(found?.text ?? '', new RegExp(words[code as PkiErrorCode] ?? '.'));
   assert.ok((found?.text ?? '').length <= 300, found?.text);
+  noteProvoked(code);
+}
+
+/** Fails unless the work, which is not asynchronous, throws that code, in whatever words. */
+export function refusedAtOnce(code: string, work: () => unknown): void {
+  assert.throws(work, (error) => error instanceof CodedError && error.code === code, code);
+  noteProvoked(code);
 }
 
 /** Fails unless the work is refused with exactly that code. */

@@ -165,14 +165,10 @@ describe('reading a send request', () => {
         return error instanceof MessagingError ? (error.problems[0]?.reason ?? '') : 'other';
       }
     };
-    assert.deepEqual(['a\tb\r\nc', 'a\0b', 'a\u0007b', 'a\u007fb', 'a\ud800b', 'x'.repeat(1_000_001)].map(fault), [
-      '',
-      'control_character',
-      'control_character',
-      'control_character',
-      'invalid',
-      'too_long',
-    ]);
+    assert.deepEqual(
+      ['a\tb\r\nc', 'a\0b', 'a\u0007b', 'a\u007fb', 'a\ud800b', 'x'.repeat(1_000_001)].map(fault),
+      ['', 'control_character', 'control_character', 'control_character', 'invalid', 'too_long'],
+    );
   });
 });
 
