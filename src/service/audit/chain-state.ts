@@ -16,8 +16,8 @@ export interface ChainState {
 }
 
 /**
- * Undefined as long as the chain has no row. Throws AUDIT_CHAIN_BROKEN if the row that names its keys was written
- * without those of the vault.
+ * Undefined as long as the chain has no row. Throws AUDIT_CHAIN_BROKEN if the row that names its keys was
+ * written without those of the vault.
  */
 export async function readChainState(db: Kysely<AuditTables>, vault: Vault): Promise<ChainState | undefined> {
   const row = await db.selectFrom('audit_chain').selectAll().executeTakeFirst();

@@ -61,7 +61,7 @@ export type Authenticate = (...chunks: readonly (Uint8Array | string)[]) => Buff
 /** The previous hash in the first row. */
 export const chainStart: Uint8Array = Buffer.alloc(32);
 
-/** HMAC-SHA-256 over the previous hash and the row's canonical JSON (fixed order of members, no white space). */
+/** HMAC-SHA-256 over the previous hash and the row's canonical JSON (fixed order, no white space). */
 export function hashRow(row: Omit<AuditRow, 'hash'>, authenticate: Authenticate): Buffer {
   const canonical = JSON.stringify([
     row.sequence,

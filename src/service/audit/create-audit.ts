@@ -39,8 +39,8 @@ export interface Audit extends Closable {
   /** Writes the waiting events. */
   flush(): Promise<void>;
   /**
-   * Adds the first row, which names the chain and its key, unless the chain has rows. Throws AUDIT_CHAIN_RESET
-   * if it has, but no key.
+   * Adds the first row, which names the chain and its key, unless the chain has rows. Throws
+   * AUDIT_CHAIN_RESET if it has, but no key.
    */
   begin(): Promise<void>;
   /** True if the chain has its key. */

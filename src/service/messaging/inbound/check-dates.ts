@@ -3,8 +3,8 @@ import type { Config } from '../../../platform/index.ts';
 import type { OpenedMail } from '../ports.ts';
 
 /**
- * Faults of the message's Date or signing time; both are claims of the sender, and both are optional. Beyond the
- * register's retention a replay could not be detected.
+ * Faults of the message's Date or signing time; both are claims of the sender, and both are optional. Beyond
+ * the register's retention a replay could not be detected.
  */
 export function findDateFault(
   entity: MimeEntity,

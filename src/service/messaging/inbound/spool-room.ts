@@ -43,9 +43,9 @@ interface Waiting {
 }
 
 /**
- * Counts the waiting mail that this process has accepted; more is deferred at SMTP (Decision 0020). Processed mail
- * is found by reading the waiting rows again, so that the processing of mail, here or on another node, need not
- * report anything.
+ * Counts the waiting mail that this process has accepted; more is deferred at SMTP (Decision 0020). Processed
+ * mail is found by reading the waiting rows again, so that the processing of mail, here or on another node,
+ * need not report anything.
  */
 export function createSpoolRoom(
   db: Kysely<MessagingTables>,

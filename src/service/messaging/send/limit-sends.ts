@@ -12,7 +12,10 @@ export type LimitSends = (
   onResult: (rateLimit: RateLimitResult) => void,
 ) => void;
 
-/** By default as the settings say (Decision 0007). Of the running nodes each admits an equal share (Decision 0022). */
+/**
+ * By default as the settings say (Decision 0007). Of the running nodes each admits an equal share
+ * (Decision 0022).
+ */
 export function createSendLimit(
   { sendsPerSecond, sendsBurst }: Pick<Config['messaging'], 'sendsPerSecond' | 'sendsBurst'>,
   clock: Clock,

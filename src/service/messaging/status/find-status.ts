@@ -76,7 +76,7 @@ export async function getStatus(
   return status;
 }
 
-/** The status of several messages (`{ messageIds: […] }`), and the ids that are not messages of this client. */
+/** The status of messages (`{ messageIds: […] }`), and the ids that are not messages of this client. */
 export async function listStatus(
   deps: StatusDependencies,
   client: ClientIdentity,
