@@ -32,33 +32,6 @@ function startAll(parties: ReturnType<typeof createParties<FairItem>>, now = 0):
   return started;
 }
 
-test('all parties of a group together use no more than its share', () => {
-  const parties = createParties<FairItem>(limits);
-  for (let index = 0; index < 15; index++) parties.add(item('greedy', `greedy${index}`));
-  assert.equal(startAll(parties).length, 4);
-  parties.add(item('other', 'other0'));
-  assert.deepEqual(startAll(parties), ['other0']);
-});
-
-test('groups take turns, however many parties each has', () => {
-  const parties = createParties<FairItem>({ ...limits, slots: 4 });
-  for (let index = 0; index < 10; index++) parties.add(item('many', `many${index}`));
-  for (let count = 0; count < 4; count++) parties.add(item('one', 'one'));
-  assert.deepEqual(startAll(parties), ['many0', 'one', 'many1', 'one']);
-});
-
-test('slow parties of one group use few of the slow slots, and leave the ordinary ones', () => {
-  const parties = createParties<FairItem>(limits);
-  for (let count = 0; count < 4; count++)
-    for (let index = 0; index < 4; index++) parties.add(item('slow', `slow${index}`));
-  assert.equal(startAll(parties).length, 4);
-  assert.equal(parties.watch(2000), true);
-  // Four are running in slow slots by now, more than the group may begin.
-  assert.deepEqual(startAll(parties, 2000), []);
-  for (let index = 0; index < 8; index++) parties.add(item(`g${index}`, `p${index}`));
-  assert.equal(startAll(parties, 2000).length, 8);
-});
-
 test('a group with enough in progress is claimed no further, and forgotten when it is done', () => {
   const parties = createParties<FairItem>(limits);
   for (let count = 0; count < 16; count++) parties.add(item('full', `full${count}`));
