@@ -26,6 +26,9 @@ export interface BitsPool {
   releaseAll(): void;
 }
 
+/** Few queries take more; sixteen short words take three times as many. */
+const keptSets = 48;
+
 export function createBitsPool(words: number): BitsPool {
   const sets: Uint32Array[] = [];
   let used = 0;
@@ -33,6 +36,7 @@ export function createBitsPool(words: number): BitsPool {
     take: () => (sets[used++] ??= new Uint32Array(words)),
     releaseAll() {
       used = 0;
+      sets.length = Math.min(sets.length, keptSets);
     },
   };
 }
