@@ -114,7 +114,7 @@ describe('what needs an operator soon', () => {
     const missing = await tileOf('keys');
     assert.deepEqual(
       [missing.tile?.level, missing.tile?.value, missing.tile?.unit],
-      ['failed', 1, 'missing or expired'],
+      ['failed', 1, 'not usable'],
     );
     assert.match(missing.tile?.text ?? '', /^direct\.none\.example has no active key/);
 

@@ -219,7 +219,7 @@ interface WantedWebhook {
 async function ensureWebhook({ webhooks }: Hisp, clientId: string, wanted: WantedWebhook): Promise<void> {
   const known = (await webhooks.hooks.list(clientId)).find((one) => one.description === wanted.description);
   if (known === undefined) await webhooks.create(clientId, wanted);
-  else if (known.url !== wanted.url)
+  else if (known.url !== wanted.url || !known.isEnabled)
     await webhooks.update(clientId, known.id, { url: wanted.url, isEnabled: true });
 }
 

@@ -104,6 +104,8 @@ export const messagePage = Type.Object(
     terms: Type.Array(searchTerm),
     /** Terms that could not be interpreted; the result is then empty. */
     unread: Type.Array(Type.String()),
+    /** More addresses begin as typed than were searched for. */
+    hasMoreAddresses: Type.Boolean(),
   },
   { title: 'MessagePage' },
 );

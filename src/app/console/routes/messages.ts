@@ -97,6 +97,7 @@ export function messageRoutes(services: ConsoleServices, acting: Acting): Consol
           next: cursors.write(page.next),
           terms: [...page.terms],
           unread: [...page.unread],
+          hasMoreAddresses: page.hasMoreAddresses,
         };
       },
     });

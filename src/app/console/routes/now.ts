@@ -324,7 +324,7 @@ function keyTile(keys: Keys): Tile {
     id: 'keys',
     title: 'Keys',
     ...(bad > 0
-      ? { value: bad, unit: 'missing or expired' }
+      ? { value: bad, unit: 'not usable' }
       : { value: least, unit: least === 1 ? 'day left' : 'days left' }),
     level: bad > 0 ? 'failed' : first === undefined ? 'ok' : 'warning',
     text:

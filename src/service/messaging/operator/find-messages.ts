@@ -148,24 +148,16 @@ async function findIds(
   audit: Pick<Audit, 'find'>,
   { id, idStart, requestId }: MessageQuery,
 ): Promise<readonly string[] | undefined> {
-  if (idStart !== undefined) {
-    // Digits and hyphens follow, or the end at the "@".
-    const begun = await db
-      .selectFrom('message')
-      .select('id')
-      .where('wire_id', '>=', `<${idStart}`)
-      .where('wire_id', '<', `<${idStart}g`)
-      .limit(20)
-      .execute();
-    // Clients choose their request ids.
-    return begun.length === 0
-      ? findIds(db, audit, { requestId: idStart, limit: 1 })
-      : begun.map((row) => row.id);
-  }
-  const named = id === undefined ? undefined : await findNamed(db, id);
-  // Many clients also use UUIDs as request ids.
-  if (named?.length === 0 && requestId === undefined && id !== undefined && findUuid(id) !== undefined)
-    return findIds(db, audit, { requestId: id, limit: 1 });
+  const named =
+    idStart !== undefined
+      ? await findBegun(db, idStart)
+      : id === undefined
+        ? undefined
+        : await findNamed(db, id);
+  // Clients choose their request ids, and many use UUIDs.
+  const other = idStart ?? (id !== undefined && findUuid(id) !== undefined ? id : undefined);
+  if (named?.length === 0 && requestId === undefined && other !== undefined)
+    return findIds(db, audit, { requestId: other, limit: 1 });
   if (requestId === undefined) return named;
   const rows = await audit.find({ action: 'message.accept', requestId, limit: 100 });
   const wireIds = rows.flatMap(({ objects }) =>
@@ -174,6 +166,18 @@ async function findIds(
   if (wireIds.length === 0) return [];
   const messages = await db.selectFrom('message').select('id').where('wire_id', 'in', wireIds).execute();
   return messages.map((row) => row.id).filter((one) => named === undefined || named.includes(one));
+}
+
+async function findBegun(db: Kysely<MessagingTables>, idStart: string): Promise<readonly string[]> {
+  // Digits and hyphens follow, or the end at the "@".
+  const rows = await db
+    .selectFrom('message')
+    .select('id')
+    .where('wire_id', '>=', `<${idStart}`)
+    .where('wire_id', '<', `<${idStart}g`)
+    .limit(20)
+    .execute();
+  return rows.map((row) => row.id);
 }
 
 /** The rows of a message by any of its ids. */

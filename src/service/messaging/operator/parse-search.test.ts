@@ -36,6 +36,7 @@ const cases: readonly (readonly [string, readonly (readonly [string, string])[]]
     ],
   ],
   ['no certificate', [['reason', 'no-certificate']]],
+  ['encrypted connection', [['reason', 'tls-failed']]],
   [id.slice(0, 8), [['id-start', id.slice(0, 8)]]],
   [`${id.slice(0, 8).toUpperCase()}…`, [['id-start', id.slice(0, 8)]]],
   [`urn:uuid:${id.slice(0, 20)}`, [['id-start', id.slice(0, 20)]]],
@@ -71,6 +72,8 @@ for (const [text, expected] of cases) {
 
 test('names words that mean nothing, so that they do not widen a search', () => {
   assert.deepEqual(parseSearch('smith state:lost @nodot', now).unread, ['smith', 'state:lost', '@nodot']);
+  // Words of one reason that do not stand together in it.
+  assert.deepEqual(parseSearch('no mail server', now), { terms: [], unread: ['no', 'mail', 'server'] });
   // A time without a zone, and a day that there is not.
   for (const text of ['since:2026-11-20T08:00:00', 'until:2026-02-30T08:00:00Z'])
     assert.deepEqual(parseSearch(text, now), { terms: [], unread: [text] });

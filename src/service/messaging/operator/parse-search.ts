@@ -69,17 +69,21 @@ export function parseSearch(text: string, now: Date, zone = 'UTC'): ParsedSearch
   return { terms: [...terms, { kind: 'address-start', value: start, typed: start }], unread: [] };
 }
 
-/** The only reason whose text or code has all of these words: `not trusted`. */
+/** The only reason in whose text or code these words stand together: `not trusted`. */
 function findReason(words: readonly string[]): FailureReason | undefined {
   if (words.length === 0) return undefined;
-  const wanted = words.map((word) => word.toLowerCase());
+  const wanted = words.map((word) => word.toLowerCase()).join(' ');
   const codes = Object.keys(failureReasons) as FailureReason[];
   const fitting = codes.filter((code) => {
-    const own = new Set(`${failureReasons[code].text} ${code}`.toLowerCase().match(/[a-z']+/g));
-    return wanted.every((word) => own.has(word));
+    const texts = [failureReasons[code].text.toLowerCase(), code];
+    return texts.some((text) => ` ${text.match(/[a-z']+/g)?.join(' ')} `.includes(` ${wanted} `));
   });
-  return fitting.length === 1 ? fitting[0] : fitting.find((code) => code === wanted.join('-'));
+  return fitting.length === 1 ? fitting[0] : fitting.find((code) => code === wanted.replaceAll(' ', '-'));
 }
+
+/** True for a term that also has the form of the beginning of an address. */
+export const mayBeginAddress = ({ kind, typed }: SearchTerm): boolean =>
+  ['domain', 'id-start', 'request-id'].includes(kind) && addressStart.test(typed);
 
 type Reading = readonly (readonly [SearchTermKind, string])[];
 type DayReader = (word: string) => DaySpan | undefined;

@@ -14,7 +14,7 @@ import {
   type ReceivedState,
 } from './find-received.ts';
 import { pageSize, toPage, type Page } from './paging.ts';
-import { parseSearch, type ParsedSearch, type SearchTermKind } from './parse-search.ts';
+import { mayBeginAddress, parseSearch, type ParsedSearch, type SearchTermKind } from './parse-search.ts';
 
 /** The text of the search box and the filters; all must match. */
 export interface SearchQuery {
@@ -37,7 +37,10 @@ export type SearchRow =
   | ({ readonly direction: 'out'; readonly waiting?: DescribedWait } & FoundMessage)
   | ({ readonly direction: 'in' } & ReceivedMessage);
 
-export interface SearchPage extends Page<SearchRow>, ParsedSearch {}
+export interface SearchPage extends Page<SearchRow>, ParsedSearch {
+  /** More addresses begin so than were searched for. */
+  readonly hasMoreAddresses: boolean;
+}
 
 /**
  * Newest first; a term that cannot be interpreted matches nothing, so that it never widens a search. Throws
@@ -50,10 +53,11 @@ export async function searchMessages(
   now: Date,
 ): Promise<SearchPage> {
   const parsed = parseSearch(query.text ?? '', now, query.zone);
-  if (parsed.unread.length > 0) return { ...parsed, items: [] };
+  if (parsed.unread.length > 0) return { ...parsed, hasMoreAddresses: false, items: [] };
   const db = storage.tables();
-  const wanted = (await withWholeAddresses(db, parsed)).flatMap((one) => combine(query, one) ?? []);
-  if (wanted.length === 0) return { ...parsed, items: [] };
+  const { searches, ...shown } = await withWholeAddresses(db, parsed, query.owned);
+  const wanted = searches.flatMap((terms) => combine(query, terms) ?? []);
+  if (wanted.length === 0) return { ...shown, items: [] };
   const size = pageSize(query.limit);
   const sent = await Promise.all(
     wanted.flatMap((one) => (one.sent ? [findMessages(storage, audit, one.sent)] : [])),
@@ -69,29 +73,37 @@ export async function searchMessages(
   const next = [...sent, ...received].find((page) => page.next !== undefined)?.next;
   const page = toPage(sorted, size, (row) => ({ at: timeOf(row), id: row.id }));
   // One of the lists was truncated and fills the page.
-  return page.next !== undefined || next === undefined
-    ? { ...parsed, ...page }
-    : { ...parsed, ...page, next };
+  return page.next !== undefined || next === undefined ? { ...shown, ...page } : { ...shown, ...page, next };
 }
 
-/** A search for each address that begins as typed; a name such as `ann.lee` has the form of a domain, too. */
+type Terms = ParsedSearch['terms'];
+
+/**
+ * A search for each address that begins as typed. A name such as `ann.lee`, `smith123` or `abe123` has the
+ * form of a domain or an id, too: then it is searched for as both.
+ */
 async function withWholeAddresses(
   db: Kysely<MessagingTables>,
   parsed: ParsedSearch,
-): Promise<readonly ParsedSearch[]> {
-  const start = parsed.terms.find(
-    ({ kind, typed }) => kind === 'address-start' || (kind === 'domain' && !typed.startsWith('@')),
-  );
-  if (start === undefined || parsed.terms.some(({ kind }) => kind === 'address')) return [parsed];
-  const others = parsed.terms.filter((term) => term !== start);
-  const addresses = await findAddressesBeginning(db, start.value);
-  return [
-    ...(start.kind === 'domain' ? [parsed] : []),
-    ...addresses.map((value) => ({
-      ...parsed,
-      terms: [...others, { ...start, kind: 'address' as const, value }],
-    })),
-  ];
+  owned: Owned | undefined,
+): Promise<Omit<SearchPage, keyof Page<SearchRow>> & { readonly searches: readonly Terms[] }> {
+  const { terms } = parsed;
+  const starts = terms.filter(({ kind }) => kind === 'address-start');
+  const mayBegin = starts.length > 0 ? starts : terms.filter(mayBeginAddress);
+  const hasAddress = terms.some(({ kind }) => kind === 'address');
+  const searches = starts.length > 0 ? [] : [terms];
+  const shown = [...terms];
+  let hasMoreAddresses = false;
+  for (const { typed } of hasAddress ? [] : mayBegin) {
+    const others = terms.filter((term) => term.typed !== typed);
+    const domains = others.filter(({ kind }) => kind === 'domain').map(({ value }) => value);
+    const { addresses, hasMore } = await findAddressesBeginning(db, typed, domains, owned);
+    for (const value of addresses) searches.push([...others, { kind: 'address', typed, value }]);
+    hasMoreAddresses ||= hasMore;
+    if (starts.length === 0 && addresses.length > 0)
+      shown.push({ kind: 'address-start', typed, value: typed });
+  }
+  return { ...parsed, terms: shown, searches, hasMoreAddresses };
 }
 
 function timeOf(row: SearchRow): number {
@@ -101,7 +113,7 @@ function timeOf(row: SearchRow): number {
 /** Undefined if two terms exclude each other. */
 function combine(
   query: SearchQuery,
-  { terms }: ParsedSearch,
+  terms: Terms,
 ): { readonly sent?: MessageQuery; readonly received?: ReceivedQuery } | undefined {
   const valuesOf = (...kinds: SearchTermKind[]): string[] => [
     ...new Set(terms.filter(({ kind }) => kinds.includes(kind)).map(({ value }) => value)),

@@ -286,6 +286,9 @@ function Terms({ query }: { readonly query: Query }): ReactNode {
           <b>{word}</b> is no id, address, domain, time, state or reason
         </StateMark>
       ))}
+      {data.hasMoreAddresses && (
+        <StateMark tone="warning">more addresses begin so; type more of it</StateMark>
+      )}
     </p>
   );
 }
