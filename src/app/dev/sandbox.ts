@@ -220,7 +220,7 @@ async function ensureWebhook({ webhooks }: Hisp, clientId: string, wanted: Wante
   const known = (await webhooks.hooks.list(clientId)).find((one) => one.description === wanted.description);
   if (known === undefined) await webhooks.create(clientId, wanted);
   else if (known.url !== wanted.url || !known.isEnabled)
-    await webhooks.update(clientId, known.id, { url: wanted.url, isEnabled: true });
+    await webhooks.update(clientId, known.id, { url: wanted.url, enabled: true });
 }
 
 async function referralNote() {
