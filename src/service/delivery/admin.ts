@@ -77,7 +77,7 @@ export interface SelectedDestination {
 }
 
 /** Of one change; a larger queue is changed in several steps. */
-const maxSelected = 10_000;
+export const maxSelected = 10_000;
 
 /** One row of `delivery_attempt`. */
 export type AttemptRow = DeliveryTables['delivery_attempt'];

@@ -17,6 +17,7 @@ export {
   type SelectedDestination,
   type Selection,
   createDeliveryAdmin,
+  maxSelected,
 } from './admin.ts';
 export { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 

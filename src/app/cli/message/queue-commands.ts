@@ -4,7 +4,7 @@ import { describeRetry } from './describe-retry.ts';
 import type { JsonOption } from '../print-list.ts';
 import { printPage, withMessaging, withPaging, type PageOptions } from './with-messaging.ts';
 import { oneLine, systemClock } from '../../../core/index.ts';
-import { describeHold } from '../../../service/delivery/index.ts';
+import { describeHold, maxSelected } from '../../../service/delivery/index.ts';
 import { readEnd } from '../read-time.ts';
 
 /** Adds `queue`: the delivery queue, by destination. */
@@ -63,9 +63,15 @@ export function addQueue(queue: Command, context: CliContext): void {
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption) =>
       withMessaging(context, async (messaging) => {
-        const result = await messaging.failSelected(
-          await messaging.selectQueued({ domains: [domain.toLowerCase()] }),
-        );
+        const result = { failed: 0, running: 0 };
+        // What a server adds after the last selection stays.
+        for (let isMore = true; isMore;) {
+          const selected = await messaging.selectQueued({ domains: [domain.toLowerCase()] });
+          const { failed, running } = await messaging.failSelected(selected);
+          result.failed += failed;
+          result.running = running;
+          isMore = selected.length === maxSelected && failed > 0;
+        }
         const text =
           result.failed + result.running === 0
             ? `no delivery to ${domain} waits; list the destinations: openhisp queue list`

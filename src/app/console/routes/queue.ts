@@ -19,7 +19,7 @@ import {
   type QueueDestination,
   type QueuedDelivery,
 } from '../contract/index.ts';
-import type { HeldDestination } from '../../../service/delivery/index.ts';
+import { maxSelected, type HeldDestination } from '../../../service/delivery/index.ts';
 import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
@@ -203,6 +203,7 @@ async function actOnQueue(
   const found = await messaging.selectQueued({ domains, ids: deliveries }, { isPreview: preview });
   // Their ids grow with time. A preview without deliveries is one of none.
   const selected = upTo === undefined ? found : found.filter(({ id }) => id <= upTo);
+  const isFull = (action === 'retry' || action === 'fail') && found.length === maxSelected;
   const running = selected.filter(({ isRunning }) => isRunning).length;
   let done = '';
   if (!preview) {
@@ -216,7 +217,9 @@ async function actOnQueue(
   return {
     action,
     preview,
-    sentence: describeAction({ action, isDone: done !== '', domains, selected, running }),
+    sentence: `${describeAction({ action, isDone: done !== '', domains, selected, running })}${
+      isFull ? ` These are the first ${maxSelected}; repeat it for those that wait behind them.` : ''
+    }`,
     destinations: isHold ? domains.length : new Set(selected.map(({ domain }) => domain)).size,
     deliveries: selected.length,
     recipients: selected.reduce((sum, one) => sum + one.recipients, 0),
