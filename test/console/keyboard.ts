@@ -1,5 +1,6 @@
 /** The keyboard as people use it: nothing is clicked, and focus is where Tab takes it. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 
 const maxSteps = 150;
@@ -36,6 +37,15 @@ export async function choose(
 ): Promise<void> {
   await tabTo(page, name, options);
   await page.keyboard.press('Enter');
+}
+
+/** Saves what a list shows, and reads the file without its byte order mark. */
+export async function saveCsv(page: Page): Promise<{ readonly name: string; readonly lines: string[] }> {
+  const saved = page.waitForEvent('download');
+  await choose(page, 'Save as CSV');
+  const file = await saved;
+  const text = await readFile(await file.path(), 'utf8');
+  return { name: file.suggestedFilename(), lines: text.replace('\uFEFF', '').trimEnd().split('\r\n') };
 }
 
 const looks = [

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { WebhookTables } from '../../src/service/webhook/index.ts';
+import { demoAddress } from '../../src/app/dev/index.ts';
 import {
   checkAccessibility,
   checkWidth,
@@ -14,7 +15,7 @@ import {
   until,
   type ConsoleWorld,
 } from './console-world.ts';
-import { choose, tabTo, tryAll } from './keyboard.ts';
+import { choose, saveCsv, tabTo, tryAll } from './keyboard.ts';
 
 describe('the screens of settings', { skip }, () => {
   let world: ConsoleWorld;
@@ -394,6 +395,35 @@ describe('the screens of settings', { skip }, () => {
     assert.equal(exported, 200);
     assert.equal(await ask(auditor, 'POST', '/clients', { name: 'x', scopes: ['messaging.api'] }), 403);
     assert.equal(await ask(auditor, 'POST', `/webhooks/${hookId}/replay`, {}), 403);
+    await auditor.context().close();
+  });
+
+  it('saves what each list shows as a file that a spreadsheet does not run', async () => {
+    const name = '=HYPERLINK("http://x.example")';
+    assert.equal(await ask(page, 'POST', '/clients', { name, scopes: ['messaging.api'] }), 201);
+    const auditor = await world.openPage({ role: 'auditor' });
+    const domain = 'direct.riverside.example';
+    const files = [
+      ['/clients', 'clients.csv', /,"'=HYPERLINK\(""http:\/\/x\.example""\)",/],
+      ['/webhooks', 'webhooks.csv', /\/hook,an EHR,/],
+      ['/organizations', 'organizations.csv', /^operator,/],
+      [
+        `/domains/${domain}?q=${demoAddress}`,
+        `addresses-${domain}.csv`,
+        new RegExp(`^${demoAddress},active$`),
+      ],
+    ] as const;
+    for (const one of [page, auditor])
+      for (const [target, file, row] of files) {
+        await world.show(one, target);
+        const saved = await saveCsv(one);
+        assert.equal(saved.name, file);
+        assert.ok(
+          saved.lines.slice(1).some((line) => row.test(line)),
+          saved.lines.join('\n'),
+        );
+        if (target.includes('?q=')) assert.equal(saved.lines.length, 2, 'only what the filter leaves');
+      }
     await auditor.context().close();
   });
 

@@ -17,7 +17,7 @@ import {
   type PartnerOutcome,
 } from '../../src/app/dev/index.ts';
 import { makeDeadLetter } from './dead-letter.ts';
-import { choose } from './keyboard.ts';
+import { choose, saveCsv } from './keyboard.ts';
 import {
   checkAccessibility,
   checkWidth,
@@ -290,6 +290,33 @@ describe('the screens of the traffic', { skip }, () => {
     await page.getByRole('link', { name: /^Dead-lettered/ }).focus();
     await press('Enter');
     await shows(new RegExp(deadSender));
+  });
+
+  it('saves the queue and inbound mail as the list shows them, for each role that reads them', async () => {
+    const auditor = await world.openPage({ role: 'auditor' });
+    const files = [
+      [`/queue?domain=${brokenDomain}`, 'queue.csv', new RegExp(`^${brokenDomain},1,0,`)],
+      ['/inbound?state=dead-lettered', 'inbound-dead-lettered.csv', new RegExp(`,${deadSender},`)],
+      [
+        '/inbound?state=received&from=echo',
+        'inbound-received.csv',
+        /,received,echo@direct\.lakeside\.example,/,
+      ],
+      ['/inbound?state=received&from=nobody', 'inbound-received.csv', undefined],
+    ] as const;
+    for (const one of [page, auditor])
+      for (const [target, name, row] of files) {
+        await world.show(one, target);
+        const saved = await saveCsv(one);
+        assert.equal(saved.name, name);
+        const rows = saved.lines.slice(1);
+        assert.equal(rows.length > 0, row !== undefined, target);
+        assert.ok(
+          rows.every((line) => row?.test(line)),
+          saved.lines.join('\n'),
+        );
+      }
+    await auditor.context().close();
   });
 
   it('tries a dead letter again, by keyboard, after a preview, and it arrives', async () => {

@@ -8,6 +8,11 @@ export interface CsvColumn<Row> {
   readonly value: (row: Row) => string | number | null;
 }
 
+/** A list that is shown as one: its rows, for {@link ExportCsv}. */
+export const wholeList =
+  <Row,>(read: () => Promise<{ readonly result: readonly Row[] }>) =>
+  async (): Promise<Page<Row>> => ({ result: [...(await read()).result], next: null });
+
 /** A list of more rows is exported by the API or the command line. */
 const maxRows = 10_000;
 

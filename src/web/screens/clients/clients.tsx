@@ -7,16 +7,29 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useParams } from 'wouter';
 import type { Client, ClientList } from '../../../app/console/contract/index.ts';
-import type { ApiError } from '../../api/client.ts';
+import { get, type ApiError } from '../../api/client.ts';
 import { useHasDraft } from '../../api/use-draft.ts';
 import { readView } from '../../api/pages.ts';
 import { useMayWhole } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
+import { ExportCsv, wholeList, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
 import { ClientView } from './client-view.tsx';
 import { NewClientDialog, newClientForm } from './new-client.tsx';
+
+const csvColumns: readonly CsvColumn<Client>[] = [
+  { name: 'client id', value: ({ clientId }) => clientId },
+  { name: 'name', value: ({ name }) => name },
+  { name: 'state', value: ({ text }) => text },
+  { name: 'scopes', value: ({ scopes }) => scopes.join(' ') },
+  { name: 'addresses', value: ({ directAddresses }) => directAddresses.join(' ') },
+  { name: 'messages today', value: ({ usage }) => usage.messages },
+  { name: 'records today', value: ({ usage }) => usage.directoryRecords },
+  { name: 'created (UTC)', value: ({ createdAt }) => createdAt },
+  { name: 'last used (UTC)', value: ({ lastSeenAt }) => lastSeenAt },
+];
 
 /** All API clients, and one client: `/clients`, `/clients/:id`. */
 export function ClientsScreen(): ReactNode {
@@ -31,16 +44,24 @@ function ClientOverview(): ReactNode {
     queryKey: ['clients', 'list'],
     queryFn: readView('/clients'),
   });
-  const add = mayChange && (
-    <button type="button" className="primary" onClick={() => setAdding(true)}>
-      New client
-    </button>
-  );
   return (
     <Screen
       title="Clients"
       lead="Systems that may use the API, their addresses and their limits."
-      actions={add}
+      actions={
+        <>
+          <ExportCsv
+            file="clients"
+            columns={csvColumns}
+            readPage={wholeList(() => get<ClientList>('/clients'))}
+          />
+          {mayChange && (
+            <button type="button" className="primary" onClick={() => setAdding(true)}>
+              New client
+            </button>
+          )}
+        </>
+      }
     >
       {clients.data === undefined && clients.error !== null && (
         <ErrorState error={clients.error} onRetry={() => void clients.refetch()} />

@@ -19,6 +19,7 @@ import { Address } from '../../components/address.tsx';
 import { Command } from '../../components/command.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { ExportCsv, type CsvColumn } from '../../components/export-csv.tsx';
 import { FilterSelect, TextField } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { AddLegalHold, LegalHolds } from '../../components/legal-holds.tsx';
@@ -39,6 +40,13 @@ const columnsFor = (unread: ReadonlySet<string>): readonly Column<HostedAddress>
       ) : (
         <StateMark tone={status === 'active' ? 'ok' : 'none'}>{status}</StateMark>
       ),
+  },
+];
+const csvColumnsFor = (unread: ReadonlySet<string>): readonly CsvColumn<HostedAddress>[] => [
+  { name: 'address', value: ({ address }) => address },
+  {
+    name: 'state',
+    value: ({ address, status }) => (unread.has(address) ? 'nobody reads it' : status),
   },
 ];
 const idOf = ({ address }: HostedAddress): string => address;
@@ -87,18 +95,23 @@ export function Addresses({
       title="Addresses"
       note={count.data && describe(count.data, filters.q !== '' || filters.status !== '')}
       actions={
-        mayChange && (
-          <>
-            {mayChange && (
+        <>
+          <ExportCsv
+            file={`addresses-${domain}`}
+            columns={csvColumnsFor(new Set(unread.addresses))}
+            readPage={(cursor) => get<AddressPage>(`${path}/addresses`, { ...filters, cursor, limit: 200 })}
+          />
+          {mayChange && (
+            <>
               <button type="button" onClick={() => setImporting(true)}>
                 Add a file
               </button>
-            )}
-            <button type="button" onClick={() => setAdding(true)}>
-              Add an address
-            </button>
-          </>
-        )
+              <button type="button" onClick={() => setAdding(true)}>
+                Add an address
+              </button>
+            </>
+          )}
+        </>
       }
     >
       {unread.text !== '' && <StateMark tone="warning">{unread.text}</StateMark>}

@@ -12,6 +12,7 @@ import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, type CsvColumn } from '../../components/export-csv.tsx';
 import { FilterSelect } from '../../components/fields.tsx';
 import { Screen, Tabs } from '../../components/screen.tsx';
 import { periodOf, RangeControl, type Range } from '../../components/range-control.tsx';
@@ -71,6 +72,18 @@ const hrefOf = ({ id, state, wireId }: InboundRow): string | undefined => {
   return wireId === '' ? undefined : messagePath(wireId);
 };
 
+const csvColumns: readonly CsvColumn<InboundRow>[] = [
+  { name: 'time (UTC)', value: ({ at }) => at },
+  { name: 'state', value: ({ state }) => state },
+  { name: 'from', value: ({ from }) => from },
+  { name: 'to', value: ({ to }) => to.join(' ') },
+  { name: 'code', value: ({ code }) => code },
+  { name: 'text', value: ({ text }) => text },
+  { name: 'what to do', value: ({ whatToDo }) => whatToDo },
+  { name: 'peer', value: ({ remoteAddress }) => remoteAddress },
+  { name: 'wire id', value: ({ wireId }) => wireId },
+];
+
 const filterNames = ['from', 'to', 'code', 'when', 'after', 'before'] as const;
 type Filters = Readonly<Record<(typeof filterNames)[number], string>>;
 const tickMs = 60_000;
@@ -89,6 +102,11 @@ function InboundList(): ReactNode {
     [parameters],
   );
   const { from, to, code } = filters;
+  const tick = Math.floor(useNow() / tickMs) * tickMs;
+  const query = useMemo(
+    () => inboundQueryOf(view?.state ?? 'received', filters, tick),
+    [view?.state, filters, tick],
+  );
   const counts = useQuery<InboundCounts, ApiError>({
     queryKey: ['inbound', 'counts'],
     queryFn: ({ signal }) => get<InboundCounts>('/inbound/counts', {}, signal),
@@ -111,7 +129,17 @@ function InboundList(): ReactNode {
   const searchTo = useCallback((text: string) => setFilters({ to: text.trim() }), [setFilters]);
   if (view === undefined) return null;
   return (
-    <Screen title="Inbound" lead={view.lead}>
+    <Screen
+      title="Inbound"
+      lead={view.lead}
+      actions={
+        <ExportCsv
+          file={`inbound-${view.state}`}
+          columns={csvColumns}
+          readPage={(cursor) => get<InboundPage>('/inbound', { ...query, cursor, limit: 200 })}
+        />
+      }
+    >
       <Tabs
         label="Inbound mail by outcome"
         tabs={views.map(({ state, name, count }) => ({
@@ -142,34 +170,41 @@ function InboundList(): ReactNode {
           />
         )}
       </div>
-      <Rows key={view.state} view={view} filters={filters} onCode={(value) => setFilters({ code: value })} />
+      <Rows
+        key={view.state}
+        view={view}
+        query={query}
+        isFiltered={filterNames.some((name) => filters[name] !== '')}
+        onCode={(value) => setFilters({ code: value })}
+      />
     </Screen>
   );
 }
+
+type InboundFilters = Readonly<Record<string, string | undefined>>;
 
 function inboundQueryOf(
   state: InboundState,
   { from, to, code, ...range }: Filters & Range,
   atMs: number,
-): Readonly<Record<string, string | undefined>> {
+): InboundFilters {
   const { from: since, to: until } = periodOf(range, new Date(atMs));
   return { state, from, to, code, since, until };
 }
 
 function Rows({
   view,
-  filters,
+  query,
+  isFiltered,
   onCode,
 }: {
   readonly view: View;
-  readonly filters: Filters;
+  readonly query: InboundFilters;
+  readonly isFiltered: boolean;
   readonly onCode: (code: string) => void;
 }): ReactNode {
   const mayChange = useMay('messages.change');
   const [retried, setRetried] = useState<InboundRow>();
-  const tick = Math.floor(useNow() / tickMs) * tickMs;
-  const query = useMemo(() => inboundQueryOf(view.state, filters, tick), [view.state, filters, tick]);
-  const isFiltered = filterNames.some((name) => filters[name] !== '');
   const page = usePagedRows<InboundRow>({
     queryKey: ['inbound', 'rows', query],
     fetchPage: (cursor, signal) => get<InboundPage>('/inbound', { ...query, cursor }, signal),

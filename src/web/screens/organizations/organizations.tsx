@@ -7,10 +7,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useParams } from 'wouter';
 import type { OrganizationEntry, OrganizationList } from '../../../app/console/contract/index.ts';
-import type { ApiError } from '../../api/client.ts';
+import { get, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMayWhole } from '../../api/session.ts';
 import { Table, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, wholeList, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber } from '../../components/time.tsx';
@@ -44,6 +45,15 @@ const columns: readonly Column<OrganizationEntry>[] = [
   countColumn('Clients', ({ clients }) => clients),
 ];
 
+const csvColumns: readonly CsvColumn<OrganizationEntry>[] = [
+  { name: 'id', value: ({ id }) => id },
+  { name: 'name', value: ({ name }) => name },
+  { name: 'state', value: ({ text }) => text },
+  { name: 'domains', value: ({ domains }) => domains },
+  { name: 'addresses', value: ({ addresses }) => addresses },
+  { name: 'clients', value: ({ clients }) => clients },
+];
+
 function countColumn(name: string, countOf: (one: OrganizationEntry) => number): Column<OrganizationEntry> {
   return {
     name,
@@ -66,11 +76,18 @@ function OrganizationOverview(): ReactNode {
       title="Organizations"
       lead="Whom this HISP serves, and what belongs to each."
       actions={
-        mayChange && (
-          <button type="button" className="primary" onClick={() => setAdding(true)}>
-            Add an organization
-          </button>
-        )
+        <>
+          <ExportCsv
+            file="organizations"
+            columns={csvColumns}
+            readPage={wholeList(() => get<OrganizationList>('/organizations'))}
+          />
+          {mayChange && (
+            <button type="button" className="primary" onClick={() => setAdding(true)}>
+              Add an organization
+            </button>
+          )}
+        </>
       }
     >
       {organizations.data === undefined && organizations.error !== null && (

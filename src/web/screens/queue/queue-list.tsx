@@ -6,6 +6,7 @@ import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, StateMark } from '../../components/states.tsx';
@@ -67,6 +68,21 @@ const columns: readonly Column<QueueDestination>[] = [
   },
 ];
 
+const csvColumns: readonly CsvColumn<QueueDestination>[] = [
+  { name: 'destination', value: ({ domain }) => domain },
+  { name: 'messages', value: ({ messages }) => messages },
+  { name: 'MDNs and DSNs', value: ({ reports }) => reports },
+  { name: 'reason', value: ({ reason }) => reason },
+  { name: 'text', value: ({ text }) => text },
+  { name: 'what to do', value: ({ whatToDo }) => whatToDo },
+  { name: 'oldest (UTC)', value: ({ oldestAt }) => oldestAt },
+  { name: 'attempts', value: ({ attempts }) => attempts },
+  { name: 'next attempt (UTC)', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { name: 'on hold', value: ({ hold }) => hold?.reason ?? null },
+  { name: 'hold by', value: ({ hold }) => hold?.author ?? null },
+  { name: 'hold until (UTC)', value: ({ hold }) => hold?.until ?? null },
+];
+
 const idOf = (row: QueueDestination): string => row.domain;
 
 /** Waiting deliveries by destination, oldest first. */
@@ -84,7 +100,17 @@ export function QueueList(): ReactNode {
   const rows = page.rows ?? [];
   const chosen = rows.filter((row) => picked.has(row.domain));
   return (
-    <Screen title="Queue" lead="Waiting deliveries by destination, oldest first.">
+    <Screen
+      title="Queue"
+      lead="Waiting deliveries by destination, oldest first."
+      actions={
+        <ExportCsv
+          file="queue"
+          columns={csvColumns}
+          readPage={(cursor) => get<QueuePage>('/queue', { domain, cursor, limit: 200 })}
+        />
+      }
+    >
       <div className="filters">
         <SearchBox
           label="Destination"

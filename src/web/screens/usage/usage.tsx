@@ -11,7 +11,7 @@ import { get, type ApiError } from '../../api/client.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Command } from '../../components/command.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
-import { ExportCsv, type CsvColumn } from '../../components/export-csv.tsx';
+import { ExportCsv, wholeList, type CsvColumn } from '../../components/export-csv.tsx';
 import { FilterSelect, type Option } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
@@ -84,10 +84,7 @@ export function UsageScreen(): ReactNode {
         <ExportCsv
           file={`usage-${months.from}-${months.to}`}
           columns={csvColumns}
-          readPage={async () => ({
-            result: (await get<Usage>('/usage', { ...months, ...filters, by })).result,
-            next: null,
-          })}
+          readPage={wholeList(() => get<Usage>('/usage', { ...months, ...filters, by }))}
         />
       }
     >

@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link, useParams } from 'wouter';
 import type { Webhook, WebhookList } from '../../../app/console/contract/index.ts';
-import type { ApiError } from '../../api/client.ts';
+import { get, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Table, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, wholeList, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
@@ -30,11 +31,18 @@ function WebhookOverview(): ReactNode {
       title="Webhooks"
       lead={hooks.data === undefined ? undefined : describe(hooks.data.result)}
       actions={
-        mayChange && (
-          <button type="button" className="primary" onClick={() => setAdding(true)}>
-            New webhook
-          </button>
-        )
+        <>
+          <ExportCsv
+            file="webhooks"
+            columns={csvColumns}
+            readPage={wholeList(() => get<WebhookList>('/webhooks'))}
+          />
+          {mayChange && (
+            <button type="button" className="primary" onClick={() => setAdding(true)}>
+              New webhook
+            </button>
+          )}
+        </>
       }
     >
       {hooks.data === undefined && hooks.error !== null && (
@@ -100,6 +108,18 @@ const columns: readonly Column<Webhook>[] = [
     cell: ({ lastSuccessAt }) =>
       lastSuccessAt === null ? <span className="faint">never</span> : <Time at={lastSuccessAt} />,
   },
+];
+
+const csvColumns: readonly CsvColumn<Webhook>[] = [
+  { name: 'client id', value: ({ clientId }) => clientId },
+  { name: 'client', value: ({ clientName }) => clientName },
+  { name: 'endpoint', value: ({ url }) => url },
+  { name: 'description', value: ({ description }) => description },
+  { name: 'state', value: ({ text }) => text },
+  { name: 'first failure (UTC)', value: ({ failingSince }) => failingSince },
+  { name: 'waiting', value: ({ waiting, held }) => waiting + held },
+  { name: 'dead letters', value: ({ dead }) => dead },
+  { name: 'last success (UTC)', value: ({ lastSuccessAt }) => lastSuccessAt },
 ];
 
 function describe(hooks: readonly Webhook[]): string | undefined {
