@@ -4,7 +4,14 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
-import { createGazetteer, distanceMiles, GeoError, geoErrors, loadBuiltInGazetteer } from './index.ts';
+import {
+  createGazetteer,
+  distanceMiles,
+  GeoError,
+  geoErrors,
+  loadBuiltInGazetteer,
+  loadBuiltInZip,
+} from './index.ts';
 
 const gazetteer = loadBuiltInGazetteer();
 
@@ -104,6 +111,12 @@ test("an operator's file replaces it, as text or compressed", () => {
     assert.deepEqual(own.findZipPlace('99998'), { zip: '99998', city: 'Apo', state: 'AE' });
     assert.deepEqual(own.findCity('port saint jude', 'zz'), { latitude: 10, longitude: -20 });
   }
+});
+
+test('what the built-in gazetteer says about one ZIP code', () => {
+  for (const zip of ['00501', '60601', '60601-1234', '99950', '00000', '09001', '6060', 'zip,6', ''])
+    assert.deepEqual(loadBuiltInZip(zip).findZipPlace(zip), gazetteer.findZipPlace(zip), zip);
+  assert.equal(loadBuiltInZip('60601').zipCount, 1);
 });
 
 for (const [why, text] of [

@@ -9,6 +9,7 @@
 export {
   createGazetteer,
   loadBuiltInGazetteer,
+  loadBuiltInZip,
   type Gazetteer,
   type GeoPoint,
   type ZipPlace,

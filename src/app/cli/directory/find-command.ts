@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { silentLog, systemClock } from '../../../core/index.ts';
-import { createGazetteer, loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
+import { createGazetteer, loadBuiltInZip } from '../../../lib/geo/index.ts';
 import { createDirectory, type Suggestion, type SuggestionAnswer } from '../../../service/directory/index.ts';
 import type { CliContext } from '../context.ts';
 import { withInstallation } from '../with-installation.ts';
 import { printLines } from '../print-list.ts';
 
-/** Only distances from a ZIP code need the places of the country, which take a tenth of a second to read. */
+/** Only distances from a ZIP code need a place. */
 const noPlaces = createGazetteer(Buffer.from('zip,00000,,,,'));
 
 interface FindFlags {
@@ -42,7 +42,7 @@ export function addFindCommand(directory: Command, context: CliContext): void {
           audit,
           clock: systemClock,
           log: silentLog,
-          gazetteer: flags.zip === undefined ? noPlaces : loadBuiltInGazetteer(),
+          gazetteer: flags.zip === undefined ? noPlaces : loadBuiltInZip(flags.zip),
           snapshotDir: config.directory.snapshotDir,
           searchThreads: 0,
           states: createAddressStates(storage),
