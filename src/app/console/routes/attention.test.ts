@@ -83,6 +83,11 @@ describe('what needs attention', () => {
     assert.equal(list.find(({ link }) => link === '/queue/b.example')?.since, before(90).toISOString());
   });
 
+  it('tells since when the oldest dead letter waits', () => {
+    const [line] = listAttention({ ...quiet, deadLetters: 2, oldestDeadLetterAt: before(70) });
+    assert.equal(line?.since, before(70).toISOString());
+  });
+
   it('has one line for all but five of a kind', () => {
     const many = Array.from({ length: 9 }, (_, at) => waitsFor(`d${at}.example`, 10, 'unreachable'));
     const list = listAttention({ ...quiet, waiting: many });

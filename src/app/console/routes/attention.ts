@@ -27,6 +27,8 @@ export interface Situation {
   readonly waiting: readonly WaitingDestination[];
   readonly holds: readonly HeldDestination[];
   readonly deadLetters: number;
+  /** When the oldest of them was received. */
+  readonly oldestDeadLetterAt?: Date | undefined;
   /** Received mail that no client has acknowledged. */
   readonly open: { readonly count: number; readonly oldestSeconds: number };
   readonly hooks: readonly FailingHook[];
@@ -121,7 +123,7 @@ function stuckMail({ waiting, holds, now }: Situation): Attention[] {
   );
 }
 
-function deadMail({ deadLetters }: Situation): Attention[] {
+function deadMail({ deadLetters, oldestDeadLetterAt }: Situation): Attention[] {
   if (deadLetters === 0) return [];
   return [
     {
@@ -129,7 +131,7 @@ function deadMail({ deadLetters }: Situation): Attention[] {
       level: 'failed',
       title: `${countOf(deadLetters, 'inbound message')} could not be processed`,
       text: 'The sender believes that it was delivered. Read the reason, then process it again or discard it.',
-      since: null,
+      since: isoOrNull(oldestDeadLetterAt),
       link: '/inbound?state=dead-lettered',
     },
   ];

@@ -5,6 +5,7 @@ import {
   countFailures,
   failureReasons,
   countDeadLetters,
+  listDeadLetters,
   measureUnacknowledged,
   readTraffic,
   retriedText,
@@ -88,21 +89,35 @@ async function readFigures(
 ): Promise<Figures> {
   const { storage, clock, trust } = services;
   const now = clock.now();
-  const [queue, holds, worst, failures, traffic, dead, open, hooks, keys, bundles, sources, nearLimits] =
-    await Promise.all([
-      measureQueue(storage, clock),
-      listHolds(storage, clock),
-      listDestinations(storage, now.getTime(), { limit: 20 }),
-      countFailures(storage, new Date(now.getTime() - dayMs)),
-      readTraffic(storage, now, { hours: 24, stepMinutes: 1440 }),
-      countDeadLetters(storage),
-      measureUnacknowledged(storage, clock),
-      findFailingHooks(storage),
-      trust.findKeyDates(),
-      trust.listBundles(),
-      readSources(storage),
-      organizations.findNearLimits(trust.countActiveAddresses),
-    ]);
+  const [
+    queue,
+    holds,
+    worst,
+    failures,
+    traffic,
+    dead,
+    [oldestDead],
+    open,
+    hooks,
+    keys,
+    bundles,
+    sources,
+    nearLimits,
+  ] = await Promise.all([
+    measureQueue(storage, clock),
+    listHolds(storage, clock),
+    listDestinations(storage, now.getTime(), { limit: 20 }),
+    countFailures(storage, new Date(now.getTime() - dayMs)),
+    readTraffic(storage, now, { hours: 24, stepMinutes: 1440 }),
+    countDeadLetters(storage),
+    listDeadLetters(storage, { limit: 1 }),
+    measureUnacknowledged(storage, clock),
+    findFailingHooks(storage),
+    trust.findKeyDates(),
+    trust.listBundles(),
+    readSources(storage),
+    organizations.findNearLimits(trust.countActiveAddresses),
+  ]);
   const waiting = queue.filter(({ kind }) => kind === 'message').reduce((sum, { count }) => sum + count, 0);
   const oldest = Math.max(0, ...queue.map(({ oldestSeconds }) => oldestSeconds));
   const stuck = worst.items.find(({ reason }) => reason !== undefined);
@@ -146,6 +161,7 @@ async function readFigures(
       waiting: worst.items,
       holds,
       deadLetters: dead,
+      oldestDeadLetterAt: oldestDead?.receivedAt,
       open,
       hooks,
       keys,
