@@ -6,6 +6,10 @@
  * - `openhisp-VERSION.image.tar`: with `--image podman` or `--image docker`, the container image of this machine's architecture;
  * - `SHA256SUMS`: of all of these; `SHA256SUMS.sig`: with `--sign KEY`, its signature by an SSH key (namespace `openhisp-release`).
  *
+ * The image's base comes from a registry, or is there already under its name. The CA certificates and npm settings of this machine are
+ * passed to the build as secrets, which are not in the image. Where the system permits no containers, as inside one, set
+ * `BUILDAH_ISOLATION=chroot` for podman.
+ *
  * `--tag` then sets the annotated tag `vVERSION`. The version is that of `package.json`, from which the program has it too. The package
  * and the bill of materials of a commit have the same bytes wherever they are made.
  *
@@ -13,7 +17,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -48,6 +52,11 @@ if (target === undefined)
   refuse('FOLDER is missing: npm run release -- FOLDER [--image podman|docker] [--sign KEY] [--tag]');
 if (options.image !== undefined && !['podman', 'docker'].includes(options.image))
   refuse(`--image: podman or docker, not ${options.image}`);
+// What is missing is said before the minutes that the package takes.
+for (const tool of [options.image, options.sign && 'ssh-keygen'])
+  if (tool && spawnSync(tool, ['--version']).error)
+    refuse(`${tool} is not installed: install it, or omit --${tool === 'ssh-keygen' ? 'sign' : 'image'}`);
+if (options.sign !== undefined && !existsSync(options.sign)) refuse(`--sign: ${options.sign} not found`);
 const folder = path.resolve(target);
 const isNew = mkdirSync(folder, { recursive: true }) !== undefined;
 if (readdirSync(folder).length > 0) refuse(`${folder} is not empty`);
@@ -73,7 +82,13 @@ writeFileSync(
 if (options.image !== undefined) {
   const tag = `openhisp:${version}`;
   const format = options.image === 'podman' ? ['--format', 'docker'] : [];
-  run(options.image, 'build', ...format, '-f', 'deploy/Containerfile', '-t', tag, '.');
+  const secrets = {
+    ca: process.env['NODE_EXTRA_CA_CERTS'] ?? run('npm', 'config', 'get', 'cafile').trim(),
+    npmrc: run('npm', 'config', 'get', 'userconfig').trim(),
+  };
+  const given = Object.entries(secrets).filter(([, file]) => existsSync(file));
+  const passed = given.flatMap(([id, file]) => ['--secret', `id=${id},src=${file}`]);
+  run(options.image, 'build', ...format, ...passed, '-f', 'deploy/Containerfile', '-t', tag, '.');
   run(options.image, 'save', '-o', path.join(folder, `openhisp-${version}.image.tar`), tag);
 }
 const sums = readdirSync(folder)
