@@ -52,11 +52,6 @@ if (target === undefined)
   refuse('FOLDER is missing: npm run release -- FOLDER [--image podman|docker] [--sign KEY] [--tag]');
 if (options.image !== undefined && !['podman', 'docker'].includes(options.image))
   refuse(`--image: podman or docker, not ${options.image}`);
-// What is missing is said before the minutes that the package takes.
-for (const tool of [options.image, options.sign && 'ssh-keygen'])
-  if (tool && spawnSync(tool, ['--version']).error)
-    refuse(`${tool} is not installed: install it, or omit --${tool === 'ssh-keygen' ? 'sign' : 'image'}`);
-if (options.sign !== undefined && !existsSync(options.sign)) refuse(`--sign: ${options.sign} not found`);
 const folder = path.resolve(target);
 const isNew = mkdirSync(folder, { recursive: true }) !== undefined;
 if (readdirSync(folder).length > 0) refuse(`${folder} is not empty`);
@@ -73,6 +68,12 @@ if (heading.split(' ')[1] !== version)
   refuse(`CHANGELOG.md begins with "${heading}", not with "## ${version} (DATE)"`);
 if (options.tag === true && run('git', 'tag', '--list', `v${version}`) !== '')
   refuse(`the tag v${version} exists: raise the version of package.json`);
+
+// What is missing is said before the minutes that the package takes.
+for (const tool of [options.image, options.sign && 'ssh-keygen'])
+  if (tool && spawnSync(tool, ['--version']).error)
+    refuse(`${tool} is not installed: install it, or omit --${tool === 'ssh-keygen' ? 'sign' : 'image'}`);
+if (options.sign !== undefined && !existsSync(options.sign)) refuse(`--sign: ${options.sign} not found`);
 
 await pack(folder);
 writeFileSync(
