@@ -263,7 +263,8 @@ describe('operators of one organization', () => {
       .tables<MessagingTables>()
       .insertInto('usage_day')
       .values({
-        day: new Date().toISOString().slice(0, 10),
+        // Yesterday: today is counted anew.
+        day: new Date(Date.now() - 86_400_000).toISOString().slice(0, 10),
         client_id: movedClient,
         organization_id: clinic,
         domain: clinicDomain,
