@@ -22,7 +22,7 @@ const sampledWords = 16;
 
 /**
  * Writes sets of rows; `fill` puts those of one into bits that are all 0. The lists that are read for one set
- * have at most `listedShare` of all rows. Needs the memory of all sets as bits.
+ * have at most about `listedShare` of all rows. Needs the memory of all sets as bits.
  */
 export function writeKeptSets(
   name: string,
@@ -83,7 +83,7 @@ interface BuiltSet {
 
 interface Form {
   readonly base: number;
-  /** Rows in the list. */
+  /** Rows in the list, as estimated. */
   readonly listed: number;
   /** Rows in all lists that are read. */
   readonly read: number;

@@ -130,7 +130,7 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
         'x-rate-limited': true,
         summary: 'Deliver mail of an address to others of your organization',
         description:
-          'For a shared address, for forwarding, or for an absence between `from` and `until`. New mail is delivered to all of `deliverTo`, and to the address itself if it keeps a copy or if nobody else can get it. The address that it was sent to answers with its MDNs: processed at once, and dispatched when the first of them has acknowledged it. Mail that is there already stays where it is. Whoever may do this can read any mail of the organization that comes from then on, so it has a scope of its own, `forwarding`.',
+          'For a shared address, for forwarding, or for an absence between `from` and `until`. New mail is delivered to all of `deliverTo`, and to the address itself if it keeps a copy or if nobody else can get it. The address that it was sent to answers with its MDNs: processed at once, and dispatched when the first of them has acknowledged it. Mail that is there already stays where it is. Whoever may do this can read any mail of the organization that comes from then on, so it needs a separate scope, `forwarding`.',
         tags,
         params: addressParameter,
         body: forwardingBody,

@@ -31,7 +31,7 @@ test('messages are found by the beginning of an address and by the first digits 
     assert.deepEqual(
       (await search(`${local} @${domain}`)).toSorted(),
       (await search(some.to)).toSorted(),
-      'with a domain beside it',
+      'with its domain as another word',
     );
     assert.deepEqual(await search('nobodyofthisname'), []);
     const uuid = some.messageId.replace('urn:uuid:', '');

@@ -19,17 +19,14 @@ interface Source {
 }
 
 const byClient = { newest: sql`created_at desc`, owner: 'clients', ownerOf: sql`client_id` } as const;
-const byDomain = {
-  newest: sql`inbox_message.received_at desc`,
-  owner: 'domains',
-  ownerOf: sql`domain`,
-} as const;
+const byDomain = { owner: 'domains', ownerOf: sql`domain` } as const;
 const sources: readonly Source[] = [
   { ...byClient, table: 'message_recipient', column: sql`address_key` },
   { ...byClient, table: 'message', column: sql`sender_key` },
   { ...byDomain, newest: sql`received_at desc`, table: 'inbox_copy', column: sql`address_key` },
   {
     ...byDomain,
+    newest: sql`inbox_message.received_at desc`,
     table: 'inbox_message',
     column: sql`lower(sender)`,
     copies: sql`join inbox_copy on inbox_copy.message_id = inbox_message.id`,
