@@ -166,3 +166,37 @@ test('the same after records were added, changed and removed', () => {
     compareWithPlain(random, openChangedIndex(base, changes), now);
   }
 });
+
+test('what was nearly meant finds something when it is typed', () => {
+  const named = (id: number, part: Partial<ProviderRecord>): ProviderRecord => ({
+    ...randomRecord(createRandom('named'), id),
+    ...part,
+  });
+  const records = [
+    named(1, { lastName: 'Ng', firstName: 'Ada', zip: '787011', phone: '5125 55 0142' }),
+    named(2, { lastName: 'Ruiz', firstName: 'Bo', zip: '10001', phone: '1' }),
+  ];
+  const index = openIndex(build(records, 20_000));
+  const none = new Uint32Array(1);
+  const nearly = (text: string): string[] => {
+    const words = parseWords(text);
+    const { totalCount, nearlyMeant } = index.suggest({
+      words,
+      filters: [],
+      specialty: [],
+      limit: 10,
+      trusted: none,
+      confirmed: none,
+    });
+    assert.equal(totalCount, 0, text);
+    for (const other of nearlyMeant) {
+      const again = { words: parseWords(other), filters: [], specialty: [], limit: 10 };
+      assert.ok(index.suggest({ ...again, trusted: none, confirmed: none }).totalCount > 0, other);
+    }
+    return nearlyMeant;
+  };
+  // Without the last word the digits would be one telephone number, which nobody has.
+  assert.deepEqual(nearly('78701-1 5125-55-qqqq'), []);
+  assert.deepEqual(nearly('ada qqqq'), ['ada']);
+  assert.deepEqual(nearly("ada ng's qqqq"), []);
+});

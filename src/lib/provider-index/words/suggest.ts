@@ -3,7 +3,7 @@
  * Used by `lib/provider-index`; others by its `index.ts`.
  * Begin with `suggest` here: `word-sets.ts` finds the rows of a word, `rank-rows.ts` orders those of all.
  */
-import type { QueryWord } from '../../search-words/index.ts';
+import { parseWords, type QueryWord } from '../../search-words/index.ts';
 import { countBits, hasBit } from '../bits.ts';
 import { compileOnce } from '../compile-filter.ts';
 import { compareNames, type NamedRow } from './compare-names.ts';
@@ -29,30 +29,13 @@ interface PartSets {
 /** Answers a query from one index, or from an index and the records added since. */
 export function suggest(query: SuggestionQuery, parts: readonly IndexPart[]): SuggestionResult {
   try {
-    const exact = parts.map((part): PartSets => {
-      const sets = query.words.map((word) => findWordRows(word, part.context));
-      return { part, sets, conditions: conditionsOf(query, part) };
-    });
-    const all = query.words.map((_, place) => place);
-    let isNear = false;
-    let found = findIn(exact, all);
-    let near = exact;
-    if (countOf(found) < enoughRecords && query.words.some(mayBeMisspelt)) {
-      near = exact.map(({ part, sets, conditions }) => ({
-        part,
-        sets: sets.map((own, place) => addNearRows(query.words[place] as QueryWord, own, part.context)),
-        conditions,
-      }));
-      const misspelt = findIn(near, all);
-      isNear = countOf(misspelt) > countOf(found);
-      if (isNear) found = misspelt;
-    }
+    const { found, isNear, sets } = findRecords(query, parts);
     const totalCount = countOf(found);
     return {
       totalCount,
       isNear,
-      ...rankIn(found, query, isNear ? near : exact),
-      nearlyMeant: totalCount > 0 ? [] : findNearlyMeant(query, near),
+      ...rankIn(found, query, sets),
+      nearlyMeant: totalCount > 0 ? [] : findNearlyMeant(query, sets, parts),
     };
   } finally {
     for (const { context } of parts) {
@@ -60,6 +43,32 @@ export function suggest(query: SuggestionQuery, parts: readonly IndexPart[]): Su
       context.pool.releaseAll();
     }
   }
+}
+
+interface Found {
+  readonly found: readonly Matches[];
+  readonly isNear: boolean;
+  /** With the rows of misspelt words only if these were looked for. */
+  readonly sets: readonly PartSets[];
+}
+
+function findRecords(query: SuggestionQuery, parts: readonly IndexPart[]): Found {
+  const exact = parts.map((part): PartSets => {
+    const sets = query.words.map((word) => findWordRows(word, part.context));
+    return { part, sets, conditions: conditionsOf(query, part) };
+  });
+  const all = query.words.map((_, place) => place);
+  const found = findIn(exact, all);
+  if (countOf(found) >= enoughRecords || !query.words.some(mayBeMisspelt))
+    return { found, isNear: false, sets: exact };
+  const near = exact.map(({ part, sets, conditions }) => ({
+    part,
+    sets: sets.map((own, place) => addNearRows(query.words[place] as QueryWord, own, part.context)),
+    conditions,
+  }));
+  const misspelt = findIn(near, all);
+  if (countOf(misspelt) > countOf(found)) return { found: misspelt, isNear: true, sets: near };
+  return { found, isNear: false, sets: countOf(found) > 0 ? exact : near };
 }
 
 function mayBeMisspelt({ edits, nearTerms }: QueryWord): boolean {
@@ -128,14 +137,23 @@ function addCounts(counts: readonly ReadonlyMap<string, number>[]): (readonly [s
 const maxNearlyMeant = 3;
 
 // Queries with one word less. Only what is found counts, so that a word of removed records or of records
-// outside the filters is not told.
-function findNearlyMeant({ words }: SuggestionQuery, parts: readonly PartSets[]): string[] {
+// outside the filters is not told. Some texts mean something else than their words did: digits next to each
+// other are one telephone number, and `smiths` is no longer whose it was.
+function findNearlyMeant(
+  query: SuggestionQuery,
+  sets: readonly PartSets[],
+  parts: readonly IndexPart[],
+): string[] {
+  const { words } = query;
   if (words.length < 2) return [];
-  return words
-    .map((_, left) => [...words.keys()].filter((place) => place !== left))
-    .filter((places) => countOf(findIn(parts, places)) > 0)
-    .slice(0, maxNearlyMeant)
-    .map((places) => places.map((place) => words[place]?.text).join(' '));
+  return [...words.keys()]
+    .values()
+    .map((left) => [...words.keys()].filter((place) => place !== left))
+    .filter((places) => countOf(findIn(sets, places)) > 0)
+    .map((places) => places.map((place) => words[place]?.text).join(' '))
+    .filter((text) => countOf(findRecords({ ...query, words: parseWords(text) }, parts).found) > 0)
+    .take(maxNearlyMeant)
+    .toArray();
 }
 
 // Records of a person have a name.
