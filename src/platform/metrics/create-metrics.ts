@@ -38,7 +38,9 @@ export interface Metrics {
 export function createMetrics(options: { readonly withProcess?: boolean } = {}): Metrics {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadPrometheus();
   const registry = new Registry();
-  if (options.withProcess === true) collectDefaultMetrics({ register: registry });
+  // At its usual 10 ms the monitor alone was a quarter of what an idle process costs.
+  if (options.withProcess === true)
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 50 });
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),

@@ -5,6 +5,7 @@ import { createFaultLog } from './fault-log.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
 import { createParties } from './parties.ts';
 import { isBackingOff, type Party } from './party.ts';
+import { untilLook } from './until-look.ts';
 
 // The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();
@@ -216,7 +217,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   function sleep(): Promise<void> {
     return new Promise((resolve) => {
       if (isWoken || isClosing) return resolve();
-      const timer = setTimeout(resolve, options.idleMs);
+      const timer = setTimeout(resolve, untilLook(options.idleMs));
       endSleep = () => {
         clearTimeout(timer);
         resolve();

@@ -7,6 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Log } from '../../core/index.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';
+import { untilLook } from './until-look.ts';
 
 // The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();
@@ -74,7 +75,7 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   function sleep(): Promise<void> {
     return new Promise((resolve) => {
       if (isWoken || isClosing) return resolve();
-      const timer = setTimeout(resolve, options.idleMs);
+      const timer = setTimeout(resolve, untilLook(options.idleMs));
       endSleep = () => {
         clearTimeout(timer);
         resolve();
