@@ -178,7 +178,7 @@ test('what was nearly meant finds something when it is typed', () => {
   ];
   const index = openIndex(build(records, 20_000));
   const none = new Uint32Array(1);
-  const nearly = (text: string): string[] => {
+  const nearly = (text: string): readonly string[] => {
     const words = parseWords(text);
     const { totalCount, nearlyMeant } = index.suggest({
       words,

@@ -146,14 +146,15 @@ function findNearlyMeant(
 ): string[] {
   const { words } = query;
   if (words.length < 2) return [];
-  return [...words.keys()]
-    .values()
-    .map((left) => [...words.keys()].filter((place) => place !== left))
-    .filter((places) => countOf(findIn(sets, places)) > 0)
-    .map((places) => places.map((place) => words[place]?.text).join(' '))
-    .filter((text) => countOf(findRecords({ ...query, words: parseWords(text) }, parts).found) > 0)
-    .take(maxNearlyMeant)
-    .toArray();
+  const texts: string[] = [];
+  for (const left of words.keys()) {
+    const places = [...words.keys()].filter((place) => place !== left);
+    if (countOf(findIn(sets, places)) === 0) continue;
+    const text = places.map((place) => words[place]?.text).join(' ');
+    if (countOf(findRecords({ ...query, words: parseWords(text) }, parts).found) > 0) texts.push(text);
+    if (texts.length === maxNearlyMeant) break;
+  }
+  return texts;
 }
 
 // Records of a person have a name.
