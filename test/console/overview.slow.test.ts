@@ -117,6 +117,26 @@ describe('what needs an operator soon', () => {
       ['failed', 1, 'not usable'],
     );
     assert.match(missing.tile?.text ?? '', /^direct\.none\.example has no active key/);
+    const { since } = missing.attention.find(({ id }) => id.startsWith('keys:direct.none.')) ?? {};
+    assert.ok(Math.abs(Date.now() - Date.parse(since ?? '')) < 60_000, `${since}`);
+
+    const { clients } = world.sandbox.world.hisp.oauth;
+    const [client] = await clients.list();
+    await clients.update(client?.clientId ?? '', { limits: { directoryRecordsPerDay: 100_000 } });
+    await storage
+      .tables<DirectoryTables>()
+      .insertInto('directory_quota')
+      .values({
+        client_id: client?.clientId ?? '',
+        day: new Date().toISOString().slice(0, 10),
+        record_count: 80_000,
+      })
+      .execute();
+    const { attention } = await tileOf('keys');
+    assert.deepEqual(
+      attention.flatMap(({ id, title, link }) => (id.startsWith('quota:') ? [[title, link]] : [])),
+      [[`${client?.name}: 80,000 of 100,000 directory records of today`, `/clients/${client?.clientId}`]],
+    );
 
     const sources = storage.tables<DirectoryTables>();
     await sources

@@ -97,6 +97,8 @@ test('a file that no node finds shows in the status until one does', async () =>
   assert.equal(await failureAfter(60), undefined, 'another node may have it');
   const missing = `the service does not find the file: ENOENT: no such file or directory, stat '${file}'`;
   assert.equal(await failureAfter(11), missing);
+  const { checkedAt = '', failedSince } = (await countySource())?.schedule ?? {};
+  assert.equal(failedSince, new Date(Date.parse(checkedAt) + hourMs).toISOString(), 'when it was due');
   await writeFile(file, content);
   await utimes(file, mtime, mtime);
   assert.equal(await failureAfter(1), undefined, 'it is there again, unchanged');
@@ -154,6 +156,14 @@ test('a broken file changes nothing that is served, shows in the status, and is 
   assert.deepEqual(await runSchedules(contextOf(world)), []);
   assert.deepEqual(await addresses(), ['first@d.example']);
   assert.match((await countySource())?.schedule?.failure ?? '', /columns of a directory/);
+  const firstFailedAt = world.clock.now().toISOString();
+  for (const content of ['still,nothing\n1,2\n', 'nothing,here\n']) {
+    await writeFile(file, content);
+    await utimes(file, at, at);
+    world.clock.advance(hourMs);
+    assert.deepEqual(await runSchedules(contextOf(world)), []);
+    assert.equal((await countySource())?.schedule?.failedSince, firstFailedAt);
+  }
   await writeOld('second', 10);
   world.clock.advance(hourMs);
   assert.deepEqual(await runSchedules(contextOf(world)), ['county']);

@@ -63,7 +63,7 @@ test('what is kept is counted once for a domain, warned of, and then refused, fo
   assert.ok(octets > 88_000 && octets < 95_000, `${octets}`);
   const near = await organizations.findNearLimits(async () => new Map());
   assert.deepEqual(near.map(describeNearLimit), [
-    `The operator of this HISP: ${octets} of 110000 octets stored.`,
+    `The operator of this HISP: ${octets.toLocaleString('en-US')} of 110,000 octets stored.`,
   ]);
   assert.match(near.map(adviceForNearLimit).join(), /Mail for its addresses is refused once it is reached/);
 

@@ -65,7 +65,7 @@ export interface NearLimit {
   readonly allowed: number;
 }
 
-const nearShare = 0.8;
+export const nearShare = 0.8;
 
 const limitWords = {
   addresses: 'active addresses',
@@ -84,7 +84,8 @@ const limitResults = {
 
 /** What is used up, in words. */
 export function describeNearLimit({ name, limit, used, allowed }: NearLimit): string {
-  return `${name}: ${used} of ${allowed} ${limitWords[limit]}.`;
+  const [count, most] = [used, allowed].map((one) => one.toLocaleString('en-US'));
+  return `${name}: ${count} of ${most} ${limitWords[limit]}.`;
 }
 
 /** What follows from it, and what to do. */

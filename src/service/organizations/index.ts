@@ -9,6 +9,7 @@ export {
   adviceForNearLimit,
   createOrganizations,
   describeNearLimit,
+  nearShare,
   type NearLimit,
   type Organizations,
 } from './create-organizations.ts';

@@ -17,6 +17,8 @@ export interface KeyWarning {
   /** Of the pair that serves longest; empty if there is none. */
   readonly keyPair: string;
   readonly notAfter: Date | undefined;
+  /** Of a domain that never had a key: when it was added. */
+  readonly addedAt?: Date;
 }
 
 export interface DomainKeyDates {
@@ -114,6 +116,17 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
       .$if(only !== undefined, (query) => query.where('d.domain', '=', (only ?? '').toLowerCase()));
   }
 
+  /** When the domains were added that never had a key. */
+  async function findNeverKeyed(only: string | undefined): Promise<ReadonlyMap<string, Date>> {
+    const rows = await selectDomains(only)
+      .select('d.created_at')
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('key_pair as k').select('k.id').whereRef('k.owner', '=', 'd.domain'))),
+      )
+      .execute();
+    return new Map(rows.map((row) => [row.domain, new Date(row.created_at)]));
+  }
+
   async function findOutOfUse(only: string | undefined): Promise<ReadonlySet<string>> {
     const rows = await selectDomains(only)
       .where(({ exists, not, selectFrom }) => {
@@ -135,12 +148,15 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
   return {
     async findKeyDates(only) {
       const rows = await selectDomains(only).orderBy('d.domain').execute();
-      const outOfUse = await findOutOfUse(only);
+      const [outOfUse, neverKeyed] = [await findOutOfUse(only), await findNeverKeyed(only)];
       const pairs = await findActivePairs();
       return rows.map(({ domain }) =>
         outOfUse.has(domain)
           ? { domain, isInUse: false, daysLeft: undefined, warnings: [] }
-          : datesOfDomain(domain, pairs.get(domain) ?? [], clock.now()),
+          : datesOfDomain(domain, pairs.get(domain) ?? [], {
+              at: clock.now(),
+              addedAt: neverKeyed.get(domain),
+            }),
       );
     },
     async findExpiring(withinDays) {
@@ -159,7 +175,11 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
   };
 }
 
-function datesOfDomain(domain: string, pairs: readonly ActivePair[], at: Date): DomainKeyDates {
+function datesOfDomain(
+  domain: string,
+  pairs: readonly ActivePair[],
+  { at, addedAt }: { readonly at: Date; readonly addedAt: Date | undefined },
+): DomainKeyDates {
   const byOwner = Map.groupBy(pairs, ({ owner }) => owner);
   const served = datesOfOwners(pairs, at).flatMap((one) => one.served);
   const warnings = groupUses(served.filter((one) => one.problem !== undefined));
@@ -167,7 +187,14 @@ function datesOfDomain(domain: string, pairs: readonly ActivePair[], at: Date): 
   const missing = uses.filter((use) => !ofDomain.has(use));
   // A domain whose addresses all have address-bound key pairs needs none itself.
   if (missing.length > 0 && (byOwner.size === 0 || ofDomain.size > 0))
-    warnings.push({ owner: domain, problem: 'missing', uses: missing, keyPair: '', notAfter: undefined });
+    warnings.push({
+      owner: domain,
+      problem: 'missing',
+      uses: missing,
+      keyPair: '',
+      notAfter: undefined,
+      ...(addedAt !== undefined && { addedAt }),
+    });
   const daysLeft = served.reduce(
     (least, { last }) => Math.min(least, daysUntil(last.notAfter, at)),
     Infinity,

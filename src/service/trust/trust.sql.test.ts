@@ -417,6 +417,7 @@ describe('dates of keys', () => {
       [found?.daysLeft, found?.warnings.map(({ owner, problem, uses }) => [owner, problem, uses])],
       [undefined, [[own, 'missing', ['signing', 'encryption']]]],
     );
+    assert.deepEqual(found?.warnings[0]?.addedAt, clock.now());
     assert.deepEqual(await trust.findKeyDates('unknown.example'), []);
   });
 
@@ -457,6 +458,7 @@ describe('dates of keys', () => {
       (await trust.findKeyDates(half))[0]?.warnings.map(({ problem, uses }) => [problem, uses]),
       [['missing', ['encryption']]],
     );
+    assert.equal((await trust.findKeyDates(half))[0]?.warnings[0]?.addedAt, undefined, 'it has had a key');
   });
 
   it('reports nothing of a domain whose addresses are all disabled, until one is enabled again', async () => {

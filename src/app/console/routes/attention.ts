@@ -16,6 +16,7 @@ import {
   type NearLimit,
 } from '../../../service/organizations/index.ts';
 import type { FailingHook } from '../../../service/webhook/index.ts';
+import type { readSources } from '../../../service/directory/index.ts';
 import type { DegradedComponent } from '../../http/index.ts';
 import type { Attention } from '../contract/index.ts';
 import { countOf, isoOrNull, isoTime, spanOf } from './formats.ts';
@@ -34,10 +35,19 @@ export interface Situation {
   readonly hooks: readonly FailingHook[];
   readonly keys: readonly DomainKeyDates[];
   readonly bundles: readonly BundleStatus[];
-  readonly failedLoads: readonly { readonly name: string; readonly failure: string }[];
+  readonly sources: Awaited<ReturnType<typeof readSources>>;
   /** Limits of organizations that are reached, or nearly so. */
   readonly nearLimits: readonly NearLimit[];
+  /** Clients that were given most of the directory records that they may have today, or all of them. */
+  readonly nearQuotas: readonly NearQuota[];
   readonly degraded: readonly (DegradedComponent & { readonly link: string })[];
+}
+
+export interface NearQuota {
+  readonly clientId: string;
+  readonly name: string;
+  readonly used: number;
+  readonly allowed: number;
 }
 
 /** Of one kind; the rest is one line more. */
@@ -45,6 +55,8 @@ const shownOfKind = 5;
 /** A first attempt that failed is tried again within minutes and concerns nobody. */
 const longWaitMs = 60_000;
 const longOpenSeconds = 86_400;
+/** A load of a whole country takes hours, and is due until it has ended. */
+const overdueMs = 6 * 3_600_000;
 
 /**
  * What needs an operator now, the most serious first and in that the oldest. What is over is not in it:
@@ -60,8 +72,9 @@ export function listAttention(situation: Situation): Attention[] {
     badKeys,
     badBundles,
     oldMail,
-    failedLoads,
+    lateLoads,
     nearLimits,
+    nearQuotas,
   ];
   const all = kinds.flatMap((kind) => kind(situation));
   // What has no time comes last.
@@ -174,8 +187,10 @@ function badKeys({ keys }: Situation): Attention[] {
       text:
         warning.problem === 'expires-soon'
           ? 'After that day peers refuse its mail and cannot encrypt to it. Rotate the key.'
-          : 'Peers refuse its mail or cannot encrypt to it. Rotate the key.',
-      since: warning.problem === 'expired' ? isoOrNull(warning.notAfter) : null,
+          : warning.problem === 'missing'
+            ? 'Peers refuse its mail or cannot encrypt to it. Create or install a key.'
+            : 'Peers refuse its mail or cannot encrypt to it. Rotate the key.',
+      since: isoOrNull(warning.problem === 'expired' ? warning.notAfter : warning.addedAt),
       link: `/domains/${encodeURIComponent(domain)}`,
     }),
     (more) => ({ id: 'keys', title: `${countOf(more, 'more key')} to rotate`, link: '/domains' }),
@@ -216,15 +231,27 @@ function oldMail({ open, now }: Situation): Attention[] {
   ];
 }
 
-function failedLoads({ failedLoads: loads }: Situation): Attention[] {
-  return loads.map(({ name, failure }) => ({
-    id: `load:${name}`,
-    level: 'warning',
-    title: `The scheduled load of ${name} failed`,
-    text: `${failure.replace(/\.?$/, '.')} The directory serves what was loaded before.`,
-    since: null,
-    link: '/directory/sources',
-  }));
+function lateLoads({ sources, now }: Situation): Attention[] {
+  return sources.flatMap(({ name, schedule, active }) => {
+    if (schedule === undefined) return [];
+    const { failure, checkedAt, everyMs } = schedule;
+    const dueMs = checkedAt === undefined ? Infinity : Date.parse(checkedAt) + everyMs;
+    if (failure === undefined && now.getTime() - dueMs < overdueMs) return [];
+    const served =
+      active === undefined
+        ? 'Nothing of it was loaded yet.'
+        : `The directory serves the ${active.recordCount.toLocaleString('en-US')} records that were loaded before.`;
+    return [
+      {
+        id: `load:${name}`,
+        level: 'warning',
+        title: `The scheduled load of ${name} ${failure === undefined ? 'is overdue' : 'failed'}`,
+        text: `${failure?.replace(/\.?$/, '.') ?? 'No node has finished one: its file may still be growing, or another load runs.'} ${served}`,
+        since: failure === undefined ? isoTime(new Date(dueMs)) : (schedule.failedSince ?? null),
+        link: '/directory/sources',
+      },
+    ];
+  });
 }
 
 function nearLimits({ nearLimits: limits }: Situation): Attention[] {
@@ -239,6 +266,21 @@ function nearLimits({ nearLimits: limits }: Situation): Attention[] {
       link: '/usage',
     }),
     (more) => ({ id: 'limits', title: `${countOf(more, 'more limit')} of organizations`, link: '/usage' }),
+  );
+}
+
+function nearQuotas({ nearQuotas: quotas }: Situation): Attention[] {
+  return withRest(
+    quotas,
+    ({ clientId, name, used, allowed }) => ({
+      id: `quota:${clientId}`,
+      level: used >= allowed ? 'failed' : 'warning',
+      title: `${name}: ${used.toLocaleString('en-US')} of ${allowed.toLocaleString('en-US')} directory records of today`,
+      text: `Its searches are refused until midnight (UTC)${used >= allowed ? '' : ' once it is reached'}. Ask its operator, or raise the limit of the client.`,
+      since: null,
+      link: `/clients/${encodeURIComponent(clientId)}`,
+    }),
+    (more) => ({ id: 'quotas', title: `${countOf(more, 'more limit')} of clients`, link: '/clients' }),
   );
 }
 

@@ -1,5 +1,5 @@
 import { listDestinations, listHolds, measureQueue } from '../../../service/delivery/index.ts';
-import { oldDirectoryDays, readSources } from '../../../service/directory/index.ts';
+import { oldDirectoryDays, readSources, readUsedToday } from '../../../service/directory/index.ts';
 import {
   adviceFor,
   countFailures,
@@ -14,6 +14,7 @@ import {
   createOrganizations,
   everything,
   isOwned,
+  nearShare,
   type Organizations,
   type Owned,
 } from '../../../service/organizations/index.ts';
@@ -22,7 +23,7 @@ import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Permission, type Tile } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import { listAttention } from './attention.ts';
+import { listAttention, type NearQuota } from './attention.ts';
 import { countOf, isoTime, spanOf } from './formats.ts';
 
 const dayMs = 86_400_000;
@@ -103,6 +104,7 @@ async function readFigures(
     bundles,
     sources,
     nearLimits,
+    nearQuotas,
   ] = await Promise.all([
     measureQueue(storage, clock),
     listHolds(storage, clock),
@@ -117,6 +119,7 @@ async function readFigures(
     trust.listBundles(),
     readSources(storage),
     organizations.findNearLimits(trust.countActiveAddresses),
+    findNearQuotas(services),
   ]);
   const waiting = queue.filter(({ kind }) => kind === 'message').reduce((sum, { count }) => sum + count, 0);
   const oldest = Math.max(0, ...queue.map(({ oldestSeconds }) => oldestSeconds));
@@ -166,10 +169,9 @@ async function readFigures(
       hooks,
       keys,
       bundles,
-      failedLoads: sources.flatMap(({ name, schedule }) =>
-        schedule?.failure === undefined ? [] : [{ name, failure: schedule.failure }],
-      ),
+      sources,
       nearLimits,
+      nearQuotas,
       degraded: findUpkeep(services),
     }),
     tiles,
@@ -225,13 +227,14 @@ async function readOwned(
 ): Promise<Figures> {
   const { storage, clock, trust } = services;
   const now = clock.now();
-  const [failures, open, allHooks, allKeys, allBundles, limits] = await Promise.all([
+  const [failures, open, allHooks, allKeys, allBundles, limits, quotas] = await Promise.all([
     countFailures(storage, new Date(now.getTime() - dayMs), owned),
     measureUnacknowledged(storage, clock, owned),
     findFailingHooks(storage),
     trust.findKeyDates(),
     trust.listBundles(),
     organizations.findNearLimits(trust.countActiveAddresses),
+    findNearQuotas(services),
   ]);
   const hooks = allHooks.filter(({ clientId }) => isOwned(owned, 'clients', clientId));
   const keys = allKeys.filter(({ domain }) => isOwned(owned, 'domains', domain));
@@ -246,8 +249,9 @@ async function readOwned(
       hooks,
       keys,
       bundles,
-      failedLoads: [],
+      sources: [],
       nearLimits: limits.filter(({ organizationId }) => isOwned(owned, 'organizations', organizationId)),
+      nearQuotas: quotas.filter(({ clientId }) => isOwned(owned, 'clients', clientId)),
       degraded: [],
     }),
     tiles: [
@@ -261,9 +265,21 @@ async function readOwned(
   };
 }
 
+/** Clients that were given four fifths of their directory records of today (UTC), or more. */
+async function findNearQuotas({ storage, clock, oauth, config }: ConsoleServices): Promise<NearQuota[]> {
+  const used = await readUsedToday(storage, undefined, clock.now());
+  if (used.size === 0) return [];
+  return (await oauth.clients.list()).flatMap(({ clientId, name, limits, disabledAt }) => {
+    const count = used.get(clientId) ?? 0;
+    const allowed = limits.directoryRecordsPerDay ?? config.directory.recordsPerDay;
+    if (disabledAt !== undefined || count < allowed * nearShare) return [];
+    return [{ clientId, name, used: count, allowed }];
+  });
+}
+
 /** Who may open the screens that others than readers of messages have. */
 const linkPermissions: readonly (readonly [path: RegExp, permission: Permission])[] = [
-  [/^\/(?:domains|webhooks)\b/, 'settings.read'],
+  [/^\/(?:clients|domains|webhooks)\b/, 'settings.read'],
   [/^\/audit\b/, 'audit.read'],
   [/^\/directory\b/, 'directory.read'],
 ];

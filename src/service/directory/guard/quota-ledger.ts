@@ -137,15 +137,15 @@ function endOf(day: string): number {
 }
 
 /**
- * Records that each of a few hundred clients was given today (UTC), as stored: at most some seconds old.
- * Clients without any are absent.
+ * Records that each client, or each of a few hundred, was given today (UTC), as stored: at most some seconds
+ * old. Clients without any are absent.
  */
 export async function readUsedToday(
   storage: Storage,
-  clientIds: readonly string[],
+  clientIds: readonly string[] | undefined,
   now: Date,
 ): Promise<ReadonlyMap<string, number>> {
-  return clientIds.length === 0 ? new Map() : readCounts(storage, clientIds, dayOf(now));
+  return clientIds?.length === 0 ? new Map() : readCounts(storage, clientIds, dayOf(now));
 }
 
 async function readStored(storage: Storage, clientId: string, day: string): Promise<number> {
@@ -154,14 +154,14 @@ async function readStored(storage: Storage, clientId: string, day: string): Prom
 
 async function readCounts(
   storage: Storage,
-  clientIds: readonly string[],
+  clientIds: readonly string[] | undefined,
   day: string,
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await storage
     .tables<DirectoryTables>()
     .selectFrom('directory_quota')
     .select(['client_id', 'record_count'])
-    .where('client_id', 'in', clientIds)
+    .$if(clientIds !== undefined, (query) => query.where('client_id', 'in', clientIds ?? []))
     .where('day', '=', day)
     .execute();
   return new Map(rows.map((row) => [row.client_id, row.record_count]));
