@@ -403,7 +403,11 @@ function modelOf(some: FairLimits) {
       verdict: 'ok' | 'failing' | 'untried';
       ms: number;
     }): void {
+      const before = now;
       now += ms;
+      // The worker watches often, and so finds a back-off that has ended.
+      if ([...seen.values()].some((party) => isBackingOff(party, before) && !isBackingOff(party, now)))
+        parties.watch(now);
       const name = `p${index}`;
       if (does === 'add') {
         const group = groupOf(index);
