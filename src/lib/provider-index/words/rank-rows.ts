@@ -6,7 +6,7 @@ import type { WordContext } from './context.ts';
 import type { Matches } from '../intersect.ts';
 import { nearRows } from '../order/near-rows.ts';
 import { orderPage } from '../order/order-page.ts';
-import { circleOf, milesToPoint } from '../points.ts';
+import { circleOf, milesToPoint, type Circle } from '../points.ts';
 import type { TextColumn } from '../text-column.ts';
 import { markMembers, type RowSet } from './row-set.ts';
 import type { WordClass, WordSets } from './word-sets.ts';
@@ -53,10 +53,14 @@ const levelPoints = {
 
 /** Longer results are ranked class by class instead of row by row. */
 const longestScored = 20_000;
+/** Of longer lists whose rows have the same points only those near the place are measured. */
+const longestMeasured = 8192;
 /** Combinations of classes that are looked at; then the rest follows by name. */
 const maxCombinations = 64;
 /** More than half of the way around the earth. */
 const everywhereMiles = 13_000;
+/** Circles in which the first rows near a place are looked for, so that few rows of a large set are counted. */
+const nearMiles = [5, 25, 125, 625, everywhereMiles] as const;
 
 export function rankRows(request: RankRequest, context: WordContext): RankedRow[] {
   const { matches, limit } = request;
@@ -177,20 +181,34 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
   }
 
   function nextRows(bits: Uint32Array, count: number, limit: number): Uint32Array {
-    if (count <= longestScored) return listBits(bits, count);
+    if (count <= (circle === undefined ? longestScored : longestMeasured)) return listBits(bits, count);
     if (circle === undefined) return firstByName(bits, limit, context);
-    const near = nearRows(points, circle, { bits, count });
-    const steps = [{ kind: 'distance', isDescending: false }] as const;
-    const place = { from: 0, to: Math.min(limit, near.count) };
-    const placed =
-      near.count === 0
-        ? new Uint32Array()
-        : orderPage({ matches: { count: near.count, near }, steps, circle, ...place }, context);
-    if (placed.length === limit) return placed;
+    const placed = nearest(bits, count, limit, circle);
+    if (placed.length >= limit) return placed;
     // Those without coordinates come behind all others.
     const { starts, postings } = points;
     const unplaced = postings.subarray(starts.at(points.count), starts.at(points.count + 1));
     return Uint32Array.from([...placed, ...unplaced.filter((row) => hasBit(bits, row))]);
+  }
+
+  // The first rows by distance of those with coordinates, and further ones that are as near as the last.
+  function nearest(bits: Uint32Array, count: number, limit: number, everywhere: Circle): Uint32Array {
+    const within = (miles: number, most: number): Uint32Array => {
+      const inside = miles === everywhereMiles ? everywhere : circleOf(points, { ...everywhere, miles });
+      const near = nearRows(points, inside, { bits, count });
+      const matches = { count: near.count, near };
+      const steps = [{ kind: 'distance', isDescending: false }] as const;
+      const to = Math.min(most, near.count);
+      return orderPage({ matches, steps, circle: inside, from: 0, to }, context);
+    };
+    let rows: Uint32Array = new Uint32Array(0);
+    for (const miles of nearMiles) {
+      rows = within(miles, limit + 1);
+      if (rows.length > limit) break;
+    }
+    if (rows.length <= limit) return rows;
+    const [last, next] = [milesOf(rows[limit - 1] as number), milesOf(rows[limit] as number)];
+    return last === next ? within(last, mostOfName) : rows;
   }
 
   return {

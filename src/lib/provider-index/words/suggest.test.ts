@@ -200,3 +200,31 @@ test('what was nearly meant finds something when it is typed', () => {
   assert.deepEqual(nearly('ada qqqq'), ['ada']);
   assert.deepEqual(nearly("ada ng's qqqq"), []);
 });
+
+test('of many rows with the same points the nearest come first, and those at one distance by name', () => {
+  const random = createRandom('near ties');
+  const nameOf = (at: number): string => `Name${1000 + Math.floor(random() * 9000)} ${at}`;
+  const records = Array.from({ length: 21_000 }, (_, at) => ({
+    ...randomRecord(random, at + 1),
+    lastName: nameOf(at),
+    organization: 'Hillside',
+    directAddress: `a${at}@example.test`,
+    latitude: 30 + (at % 30) / 10,
+    longitude: -97,
+  }));
+  const index = openIndex(build(records, 20_000));
+  const near = { latitude: 30.31, longitude: -97 };
+  for (const limit of [10, 700, 750]) {
+    const query = { words: parseWords('hillside'), filters: [], specialty: [], near, limit };
+    const found = index.suggest({ ...query, trusted: new Uint32Array(657), confirmed: new Uint32Array(657) });
+    const order = records.toSorted(
+      (a, b) =>
+        Math.abs(a.latitude - near.latitude) - Math.abs(b.latitude - near.latitude) ||
+        (a.lastName.toLowerCase() < b.lastName.toLowerCase() ? -1 : 1),
+    );
+    assert.deepEqual(
+      Array.from(found.rows, (row) => index.record(row).lastName),
+      order.slice(0, limit).map(({ lastName }) => lastName),
+    );
+  }
+});
