@@ -59,7 +59,7 @@ const longestMeasured = 8192;
 const maxCombinations = 64;
 /** More than half of the way around the earth. */
 const everywhereMiles = 13_000;
-/** Circles in which the first rows near a place are looked for, so that few rows of a large set are counted. */
+/** Circles in which the first rows near a place are looked for, so that few rows of a large set count. */
 const nearMiles = [5, 25, 125, 625, everywhereMiles] as const;
 
 export function rankRows(request: RankRequest, context: WordContext): RankedRow[] {
