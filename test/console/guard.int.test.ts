@@ -32,6 +32,7 @@ const hour = 3_600_000;
 const allowed: Readonly<Record<Permission, readonly Role[]>> = {
   'messages.read': ['help-desk', 'operator', 'auditor'],
   'messages.change': ['help-desk', 'operator'],
+  'messages.send': ['operator'],
   'legal-hold.change': ['operator'],
   'addresses.check': ['help-desk', 'operator', 'auditor'],
   'directory.read': ['help-desk', 'operator', 'auditor'],
@@ -42,7 +43,6 @@ const allowed: Readonly<Record<Permission, readonly Role[]>> = {
   'audit.export': ['auditor'],
   'operators.read': ['operator', 'auditor'],
   'operators.change': ['operator'],
-  playground: ['operator'],
 };
 const permissions = Object.keys(allowed) as Permission[];
 

@@ -92,7 +92,7 @@ const rows: readonly Row[] = [
   ],
   [
     'message',
-    'find, explain, retry and end sent messages',
+    'find, explain, retry and end sent messages, and send a test',
     async () => (await import('./message/index.ts')).addMessage,
   ],
   ['queue', 'the delivery queue, by destination', async () => (await import('./message/index.ts')).addQueue],

@@ -34,7 +34,7 @@ export interface ConsoleServices {
   readonly edges: Pick<Edges, 'accounts' | 'as'>;
   readonly trust: Trust;
   readonly webhooks: Webhooks;
-  readonly messaging: Pick<Messaging, 'as'>;
+  readonly messaging: Pick<Messaging, 'as' | 'sendTest'>;
   readonly directory: Directory;
   readonly agent: RecipientExplainer;
   readonly operators: Operators;

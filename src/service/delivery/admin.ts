@@ -385,16 +385,24 @@ interface AdminOptions {
   readonly clock: Clock;
   /** Called with the outcomes that `fail` decides, inside the transaction. */
   readonly onOutcome: OutcomeListener;
+  /** Of what is added here, the time until retries end. */
+  readonly lifetimeMs?: number;
 }
 
 /** Long enough to store the end of a delivery. */
 const leaseMs = 60_000;
 
 /**
- * Operators' actions on the queue, from a process that delivers nothing. The nodes of the service follow
- * within one or two seconds: they are notified through the database.
+ * Operators' actions on the queue, and what they send, from a process that delivers nothing. The nodes of the
+ * service follow within one or two seconds: they are notified through the database.
  */
-export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminOptions): DeliveryAdmin {
+export function createDeliveryAdmin({
+  storage,
+  vault,
+  clock,
+  onOutcome,
+  lifetimeMs = 0,
+}: AdminOptions): DeliveryAdmin & Pick<DeliveryQueue, 'prepare' | 'enqueue'> {
   const queue = createQueue({
     storage,
     vault,
@@ -402,11 +410,12 @@ export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminO
     onOutcome,
     log: silentLog,
     leases: createLeases({ storage, table: 'delivery_destination', leaseMs }),
-    lifetimeMs: 0,
+    lifetimeMs,
     hasRoom: () => false,
     onStored: () => {},
   });
-  return createAdmin({ storage, clock, queue, holds: readHolds(storage) });
+  const { prepare, enqueue } = queue;
+  return { prepare, enqueue, ...createAdmin({ storage, clock, queue, holds: readHolds(storage) }) };
 }
 
 /** One whose recipients cannot be read fails for at least one of them. */

@@ -42,11 +42,12 @@ import {
   type RequestOrigin,
   type WrappingRules,
 } from './ports.ts';
-import { authorizeSender } from './send/accept-message.ts';
+import { authorizeSender, type SendAnswer } from './send/accept-message.ts';
 import { checkAddresses, checkRecipients } from './send/check-addresses.ts';
 import { findSent, listSentStates, readSent } from './send/kept-messages.ts';
 import { createSendLimit, type LimitSends } from './send/limit-sends.ts';
 import { sendMessage } from './send/send-message.ts';
+import { sendTest, type TestMessage } from './send/send-test.ts';
 import { submitMessage } from './send/submit-message.ts';
 import { startWindowTimer } from './status/close-windows.ts';
 import { getMessage, getStatus, listStatus } from './status/find-status.ts';
@@ -129,6 +130,8 @@ export interface Messaging extends Operations, Closable {
   readonly limits: SendLimits;
   /** Call it before `send`, and before the request's body is read. Throws MESSAGING_RATE_LIMITED. */
   readonly limitSends: LimitSends;
+  /** For an operator, such as `operator:alice`; see `sendTest` for what it throws. */
+  sendTest(actor: string, test: TestMessage, origin?: RequestOrigin): Promise<SendAnswer>;
   /**
    * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. `network` is where it came from.
    * Small mail is processed at once, the rest is spooled; returns the id of spooled mail. Throws
@@ -185,9 +188,11 @@ export function createMessaging(options: MessagingOptions): Messaging {
     for (const worker of workers) worker.wake();
   };
   serveInboundHooks(deps);
+  const limitSends = createSendLimit(settings, deps.clock, () => options.nodes?.liveCount ?? 1);
   return {
     limits: settings,
-    limitSends: createSendLimit(settings, deps.clock, () => options.nodes?.liveCount ?? 1),
+    limitSends,
+    sendTest: (actor, test, origin) => sendTest({ ...deps, limitSends }, actor, test, origin),
     ...bind(deps),
     checkSpool: (origin) => spool.check(origin),
     acceptInbound: (mail, network = '') => intake.accept(mail, network),

@@ -27,6 +27,7 @@ export type { InboundDocument } from './contents/inbound-document.ts';
 export { adviceFor, failureReasons, retriedText, stateTexts, waitingText } from './reasons.ts';
 export type { IncomingAgent, RequestOrigin } from './ports.ts';
 export { flagFields, textFields } from './request/send-fields.ts';
+export type { TestMessage } from './send/send-test.ts';
 export type { SubmitAnswer, SubmittedMail } from './send/submit-message.ts';
 export type { DirectLimits } from './inbound/accept-mail.ts';
 export { recipientStates } from './status/states.ts';

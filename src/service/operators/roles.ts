@@ -6,6 +6,7 @@ const permissionsOfRole = {
   operator: [
     'messages.read',
     'messages.change',
+    'messages.send',
     'legal-hold.change',
     'addresses.check',
     'directory.read',
@@ -15,7 +16,6 @@ const permissionsOfRole = {
     'audit.read',
     'operators.read',
     'operators.change',
-    'playground',
   ],
   auditor: [
     'messages.read',

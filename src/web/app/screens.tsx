@@ -175,7 +175,7 @@ const screens: readonly ScreenEntry[] = [
     letter: 'p',
     icon: 'playground',
     group: 'Try',
-    permission: 'playground',
+    permission: 'messages.send',
     isSandboxOnly: true,
     component: load(() => import('../screens/playground/playground.tsx'), 'PlaygroundScreen'),
   },

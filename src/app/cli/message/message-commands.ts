@@ -6,7 +6,7 @@ import type { CliContext } from '../context.ts';
 import { readTime, timeForms } from '../read-time.ts';
 import { describeRetry } from './describe-retry.ts';
 import { type JsonOption, toRow, printLines } from '../print-list.ts';
-import { printPage, withMessaging, withPaging, type PageOptions } from './with-messaging.ts';
+import { printPage, withMessaging, withPaging, withSending, type PageOptions } from './with-messaging.ts';
 
 interface FindOptions extends PageOptions {
   readonly id?: string;
@@ -17,6 +17,10 @@ interface FindOptions extends PageOptions {
   readonly reason?: string;
   readonly since?: Date;
   readonly until?: Date;
+}
+
+interface TestOptions extends JsonOption {
+  readonly final?: boolean;
 }
 
 /** Adds `message`: the outcomes of sent messages, and an operator's actions on one. */
@@ -80,6 +84,21 @@ export function addMessage(message: Command, context: CliContext): void {
         if (result.failed === 0) context.setExitCode(1);
       }),
     );
+  message
+    .command('test <from> <to>')
+    .description(
+      'send a test message without patient data from a hosted address; a running server takes it within seconds',
+    )
+    .option('--final', 'ask for the MDN of the final delivery, too')
+    .option('--json', 'as JSON')
+    .action(async (from: string, to: string, { final: requestFinalDelivery, json }: TestOptions) => {
+      const test = { fromDirectAddress: from, toDirectAddress: to, requestFinalDelivery };
+      await withSending(context, async (messaging) => {
+        const { messageId } = await messaging.sendTest(context.actor(), test);
+        context.print(json === true ? JSON.stringify({ messageId }) : messageId);
+        context.note(`Its path so far: openhisp message show ${quoteForShell(messageId)}`);
+      });
+    });
   message
     .command('evidence <id>')
     .description('write the evidence of delivery of a message: one signed JSON document (JWS)')

@@ -1,16 +1,20 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { silentLog, systemClock } from '../../../core/index.ts';
+import { createDeliveryAdmin } from '../../../service/delivery/index.ts';
 import {
   createEventCounts,
   createMessagingOperator,
+  loadMessaging,
+  type Messaging,
   type MessagingOperator,
 } from '../../../service/messaging/index.ts';
+import { createOauth } from '../../../service/oauth/index.ts';
 import { createTrust } from '../../../service/trust/index.ts';
 import { createWebhooks } from '../../../service/webhook/index.ts';
 import type { CliContext } from '../context.ts';
 import { describeError } from '../describe-error.ts';
 import { type JsonOption, toRow } from '../print-list.ts';
-import { withInstallation } from '../with-installation.ts';
+import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
 
 export interface PageOptions extends JsonOption {
   readonly limit: number;
@@ -21,26 +25,66 @@ export interface PageOptions extends JsonOption {
  * Opens the installation for one command about messages. A refusal is printed on standard error, and the
  * command exits with 1.
  */
-export async function withMessaging(
+export function withMessaging(
   context: CliContext,
   work: (messaging: MessagingOperator) => Promise<void>,
 ): Promise<void> {
+  return withParts(context, async (parts) => {
+    const counts = createEventCounts(parts);
+    try {
+      await work(createMessagingOperator({ ...parts, emit: counts.emit, operator: context.actor() }));
+    } finally {
+      await counts.close();
+    }
+  });
+}
+
+/** The same for a command that sends: what it stores is taken by a running server. */
+export function withSending(
+  context: CliContext,
+  work: (messaging: Messaging) => Promise<void>,
+): Promise<void> {
+  return withParts(context, async (parts) => {
+    const { config } = parts;
+    const createMessaging = await loadMessaging();
+    const messaging = createMessaging({
+      ...parts,
+      clients: createOauth(parts).clients,
+      delivery: createDeliveryAdmin({
+        ...parts,
+        onOutcome: delegate,
+        lifetimeMs: config.delivery.giveUpHours * 3_600_000,
+      }),
+      agent: { openIncoming: delegate, resolveRecipients: delegate },
+      identity: { hostname: config.smtp.hostname, sourceOid: '' },
+    });
+    try {
+      await work(messaging);
+    } finally {
+      await messaging.close();
+    }
+  });
+}
+
+/** What a command leaves to the server. */
+const delegate = (): Promise<never> => Promise.reject(new TypeError('a command only stores'));
+
+type Parts = ReturnType<typeof openParts>;
+
+function openParts(installation: AuditedInstallation) {
+  const common = { ...installation, clock: systemClock, log: silentLog };
+  // Never started: notifications are stored, and the service sends them.
+  return { ...common, webhooks: createWebhooks({ ...common, post: delegate }), trust: createTrust(common) };
+}
+
+async function withParts(context: CliContext, work: (parts: Parts) => Promise<void>): Promise<void> {
   try {
-    await withInstallation(context, async ({ storage, vault, audit }) => {
-      const common = { storage, vault, clock: systemClock, log: silentLog, audit };
-      // Never started: notifications are stored, and the service sends them.
-      const webhooks = createWebhooks({
-        ...common,
-        post: () => Promise.reject(new TypeError('a command sends nothing')),
-      });
-      const counts = createEventCounts(common);
+    await withInstallation(context, async (installation) => {
+      const parts = openParts(installation);
       try {
-        const trust = createTrust(common);
-        const { emit } = counts;
-        await work(createMessagingOperator({ ...common, emit, trust, webhooks, operator: context.actor() }));
+        await work(parts);
       } finally {
-        await counts.close();
-        await webhooks.close();
+        await parts.webhooks.close();
       }
     });
   } catch (error) {

@@ -233,6 +233,22 @@ export const messageDetails = Type.Object(
 );
 export type MessageDetails = Static<typeof messageDetails>;
 
+/** `POST /admin/v1/test-messages` */
+export const testMessage = Type.Object(
+  {
+    fromDirectAddress: Type.String({ maxLength: 255, description: 'An active hosted address.' }),
+    toDirectAddress: Type.String({ maxLength: 255 }),
+    messageId: Type.Optional(
+      Type.String({ maxLength: 100, description: '`urn:uuid:…`; a repetition with it sends nothing more.' }),
+    ),
+    requestFinalDelivery: Type.Optional(Type.Boolean()),
+  },
+  { title: 'TestMessage', additionalProperties: false },
+);
+export type TestMessage = Static<typeof testMessage>;
+export const sentMessage = Type.Object({ messageId: Type.String() }, { title: 'SentMessage' });
+export type SentMessage = Static<typeof sentMessage>;
+
 /**
  * `POST …/:messageId/retry` and `…/fail`: all waiting destinations of the message. Both have no body and
  * answer `Done`.

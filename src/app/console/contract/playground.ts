@@ -40,8 +40,6 @@ export const playgroundSend = Type.Object(
   { title: 'PlaygroundSend', additionalProperties: false },
 );
 export type PlaygroundSend = Static<typeof playgroundSend>;
-export const playgroundSent = Type.Object({ messageId: Type.String() }, { title: 'PlaygroundSent' });
-export type PlaygroundSent = Static<typeof playgroundSent>;
 
 /** One event on the wire. */
 export const wireEvent = Type.Object(

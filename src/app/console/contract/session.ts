@@ -7,6 +7,7 @@ export type Role = Static<typeof role>;
 export const permission = oneOf([
   'messages.read',
   'messages.change',
+  'messages.send',
   'legal-hold.change',
   'addresses.check',
   'directory.read',
@@ -17,7 +18,6 @@ export const permission = oneOf([
   'audit.export',
   'operators.read',
   'operators.change',
-  'playground',
 ]);
 export type Permission = Static<typeof permission>;
 

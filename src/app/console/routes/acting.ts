@@ -53,6 +53,11 @@ export function createActing(services: ConsoleServices): Acting {
   }
 }
 
+/** Where a request came from, for the audit trail. */
+export function originOf({ requestId, ip }: { readonly requestId: string; readonly ip: string }) {
+  return { requestId, remoteAddress: ip };
+}
+
 /** True for a refresh by an open page. A bearer token has no page: whatever it sends, it views. */
 export const isRefresh = (request: FastifyRequest): boolean =>
   request.headers['x-background'] !== undefined && callerOf(request).sessionId !== undefined;

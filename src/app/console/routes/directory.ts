@@ -43,7 +43,7 @@ import {
 import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleApp, ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { Acting } from './acting.ts';
+import { originOf, type Acting } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
 import { countOf, isoOrNull } from './formats.ts';
 import type { Live } from './live.ts';
@@ -275,10 +275,6 @@ function throttleProgress(live: Live): (progress: UploadProgress) => void {
     };
     live.sendLoad(event);
   };
-}
-
-function originOf({ requestId, ip }: { readonly requestId: string; readonly ip: string }) {
-  return { requestId, remoteAddress: ip };
 }
 
 const filters = directoryParameters.filter((one): one is FilterParameter => one.kind === 'filter');

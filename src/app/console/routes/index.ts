@@ -24,6 +24,7 @@ import { nodeRoutes } from './nodes.ts';
 import { organizationRoutes } from './organizations.ts';
 import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
+import { testMessageRoutes } from './test-messages.ts';
 import { usageRoutes } from './usage.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -51,6 +52,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     clientRoutes(services, acting),
     nodeRoutes(services),
     usageRoutes(services),
+    testMessageRoutes(services),
     playgroundRoutes(services),
   ];
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
-import { exchange, playground, playgroundSend, playgroundSent } from '../contract/index.ts';
+import { exchange, playground, playgroundSend, sentMessage } from '../contract/index.ts';
 import { route } from '../route.ts';
 import { ConsoleError } from '../errors.ts';
 import type { ConsoleRoutes, ConsoleServices, PlaygroundPort } from '../types.ts';
@@ -24,17 +24,17 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
   };
   return (app) => {
     route(app, 'get', '/playground', {
-      needs: 'playground',
+      needs: 'messages.send',
       about: ['playground', 'List partners and sample documents', 'Only in the sandbox.'],
       answer: playground,
       refuses: [404],
       handle: async () => find().describe(),
     });
     route(app, 'post', '/playground/send', {
-      needs: 'playground',
+      needs: 'messages.send',
       about: ['playground', "Send a sample as the sandbox's client"],
       body: playgroundSend,
-      answer: playgroundSent,
+      answer: sentMessage,
       refuses: [404],
       handle: async (request) => {
         const to = parseDirectAddress(request.body.to);
@@ -47,7 +47,7 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
       },
     });
     route(app, 'get', '/playground/exchange/:messageId', {
-      needs: 'playground',
+      needs: 'messages.send',
       about: ['playground', 'Show the events of a message on the wire'],
       params: messageParams,
       query: exchangeQuery,

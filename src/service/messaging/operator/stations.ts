@@ -127,7 +127,7 @@ function passed(
   const tried = (lookup ?? attempts[0])?.startedAt;
   switch (id) {
     case 'accepted':
-      return { at: acceptedAt, text: 'Accepted from the client and stored.' };
+      return { at: acceptedAt, text: 'Accepted and stored.' };
     case 'certificate':
       return { at: tried, text: 'A certificate was found for the address.' };
     case 'trust':

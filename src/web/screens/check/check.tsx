@@ -2,13 +2,14 @@ import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 import { useSearchParams } from 'wouter';
 import type { AddressCheckEvent } from '../../../app/console/contract/index.ts';
 import { postForLines } from '../../api/client.ts';
-import { useSession } from '../../api/session.ts';
+import { useMay, useSession } from '../../api/session.ts';
 import { CertificatePaths } from '../../components/certificate-paths.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { SelectField, TextField } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, StateShape } from '../../components/states.tsx';
 import { formatDuration } from '../../components/time.tsx';
+import { SendTest } from './send-test.tsx';
 
 type Started = Extract<AddressCheckEvent, { type: 'started' }>;
 type Step = Extract<AddressCheckEvent, { type: 'step' }>;
@@ -137,6 +138,7 @@ function Result({ check: { events, isRunning } }: { readonly check: Check }): Re
     <>
       <div aria-live="polite">
         {decision !== undefined && <DecisionView decision={decision} />}
+        {decision !== undefined && started !== undefined && <Test of={started} />}
         {failed?.type === 'failed' && <ErrorState error={new Error(failed.text)} />}
       </div>
       {started !== undefined && (
@@ -166,6 +168,21 @@ function Result({ check: { events, isRunning } }: { readonly check: Check }): Re
         </Section>
       )}
     </>
+  );
+}
+
+/** What a check cannot tell: whether the other HISP takes a message, and answers it. */
+function Test({ of: { address, fromDomain } }: { readonly of: Started }): ReactNode {
+  const maySend = useMay('messages.send');
+  const [isOpen, setOpen] = useState(false);
+  if (!maySend) return null;
+  return (
+    <p>
+      <button type="button" onClick={() => setOpen(true)}>
+        Send a test message
+      </button>
+      {isOpen && <SendTest to={address} domain={fromDomain} onClose={() => setOpen(false)} />}
+    </p>
   );
 }
 

@@ -41,7 +41,7 @@ export function RecordCard({ id }: { readonly id: string }): ReactNode {
 function Card({ record }: { readonly record: DirectoryRecord }): ReactNode {
   const { isSandbox } = useSession();
   const mayCheck = useMay('addresses.check');
-  const mayPlay = useMay('playground') && isSandbox;
+  const mayPlay = useMay('messages.send') && isSandbox;
   const { directAddress, verification } = record;
   const values: Readonly<Record<string, string>> = useMemo(
     () => Object.fromEntries(record.values.map(({ name, value }) => [name, value])),

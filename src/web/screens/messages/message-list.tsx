@@ -18,7 +18,7 @@ import { Screen } from '../../components/screen.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, StateMark } from '../../components/states.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { messagePath } from './message-path.ts';
+import { messagePath, testerOf } from './message-path.ts';
 
 const filterNames = ['q', 'state', 'reason', 'client', 'direction', 'when', 'after', 'before'] as const;
 const tickMs = 300_000;
@@ -140,7 +140,11 @@ export function MessageList(): ReactNode {
   const words = useFilterWords();
   const clients = words?.clients;
   const columns = useMemo(
-    () => columnsFor((id) => clients?.find(({ clientId }) => clientId === id)?.name || `${id.slice(0, 12)}…`),
+    () =>
+      columnsFor(
+        (id) =>
+          clients?.find(({ clientId }) => clientId === id)?.name || testerOf(id) || `${id.slice(0, 12)}…`,
+      ),
     [clients],
   );
   const isFiltered = filterNames.some((name) => filters[name] !== '');

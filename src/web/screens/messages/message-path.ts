@@ -7,6 +7,12 @@ export function messagePath(messageId: string): string {
   return `/messages/${encodeURIComponent(name)}`;
 }
 
+const operatorPrefix = 'operator:';
+
+/** The operator who sent a test message; undefined for the message of a client. */
+export const testerOf = (clientId: string): string | undefined =>
+  clientId.startsWith(operatorPrefix) ? clientId.slice(operatorPrefix.length) : undefined;
+
 /** The message id of a screen's path, or another id of the message. */
 export function idFromPath(part: string): string {
   const name = decode(part);

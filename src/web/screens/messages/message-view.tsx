@@ -13,6 +13,7 @@ import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { AuditRows } from './audit-rows.tsx';
+import { testerOf } from './message-path.ts';
 import { Recipient } from './recipient.tsx';
 
 const apiPath = (messageId: string): string => `/messages/${encodeURIComponent(messageId)}`;
@@ -178,7 +179,9 @@ function Names({ message }: { readonly message: MessageDetails }): ReactNode {
       <Facts
         facts={[
           [direction === 'out' ? 'Accepted' : 'Received', <Time key="at" at={acceptedAt} as="exact" />],
-          ['Client', clientId && <ClientName key="client" id={clientId} name={clientName} />],
+          testerOf(clientId) === undefined
+            ? ['Client', clientId && <ClientName key="client" id={clientId} name={clientName} />]
+            : ['Test message of', testerOf(clientId)],
           [
             'Final delivery',
             direction === 'out' && (message.requestsFinalDelivery ? 'requested' : 'not requested'),

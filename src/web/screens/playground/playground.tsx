@@ -5,7 +5,7 @@ import type {
   Partner,
   Playground,
   PlaygroundSend,
-  PlaygroundSent,
+  SentMessage,
   Level,
 } from '../../../app/console/contract/index.ts';
 import { get, post, type ApiError } from '../../api/client.ts';
@@ -66,8 +66,8 @@ function Send({ playground }: { readonly playground: Playground }): ReactNode {
   const [, open] = useLocation();
   const [to, setTo] = useState(parameters.get('to') ?? '');
   const [sample, setSample] = useState(playground.samples[0]?.id ?? '');
-  const send = useMutation<PlaygroundSent, ApiError, PlaygroundSend>({
-    mutationFn: (body) => post<PlaygroundSent>('/playground/send', body),
+  const send = useMutation<SentMessage, ApiError, PlaygroundSend>({
+    mutationFn: (body) => post<SentMessage>('/playground/send', body),
     onSuccess: ({ messageId }) => open(`/playground/${messageId.replace('urn:uuid:', '')}`),
   });
   const sendTo = (partner: Partner): void =>
