@@ -139,6 +139,10 @@ describe('a test message of an operator', () => {
     assert.equal(outcomes.filter((outcome) => outcome === 'sent').length, 10);
     assert.equal(outcomes.filter((outcome) => outcome === 'MESSAGING_RATE_LIMITED').length, 20);
     one.clock.advance(60_000);
+    const same = test({ messageId: newUrn() });
+    for (let times = 0; times < 3; times++) await one.messaging.sendTest('operator:Cy', same);
+    await assert.rejects(one.messaging.sendTest('operator:Cy', test()), { code: 'MESSAGING_RATE_LIMITED' });
+    one.clock.advance(60_000);
     assert.equal((await sendAll('operator:Cy')).filter((outcome) => outcome === 'sent').length, 1);
     assert.equal((await sendAll('operator:Di')).filter((outcome) => outcome === 'sent').length, 10);
   });

@@ -17,13 +17,20 @@ export function sendMessage(
   body: unknown,
   origin: RequestOrigin,
 ): Promise<SendAnswer> {
-  return acceptMessage(deps, client, origin, async () => {
-    const { request, requestHash } = await deps.workerPool.readSend(body, {
-      clientId: client.clientId,
-      options: { limits: deps.settings, now: deps.clock.now() },
-    });
-    return toSubmission(deps, client, request, requestHash);
+  return acceptMessage(deps, client, origin, () => readMessage(deps, client, body));
+}
+
+/** Throws MESSAGING_REQUEST_INVALID, _TOO_LARGE. */
+export async function readMessage(
+  deps: MessagingDependencies,
+  client: ClientIdentity,
+  body: unknown,
+): Promise<Submission> {
+  const { request, requestHash } = await deps.workerPool.readSend(body, {
+    clientId: client.clientId,
+    options: { limits: deps.settings, now: deps.clock.now() },
   });
+  return toSubmission(deps, client, request, requestHash);
 }
 
 function toSubmission(

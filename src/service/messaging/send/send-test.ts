@@ -2,9 +2,9 @@ import { addressKey, findDirectAddress } from '../../../lib/values/index.ts';
 import { operatorOrganization } from '../../organizations/index.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { createProblems } from '../problems.ts';
-import type { SendAnswer } from './accept-message.ts';
+import { acceptMessage, type SendAnswer } from './accept-message.ts';
 import type { LimitSends } from './limit-sends.ts';
-import { sendMessage } from './send-message.ts';
+import { readMessage } from './send-message.ts';
 
 /** A message by which an operator sees the whole way to an address. The names are those of the API. */
 export interface TestMessage {
@@ -48,22 +48,27 @@ export async function sendTest(
     requestFinalDelivery: false,
     limits,
   };
-  deps.limitSends(tester, () => {});
   const { hostname } = deps.identity;
   const subject = `Test message of the HISP ${hostname}, sent by ${tester.name}`;
-  return sendMessage(
-    deps,
-    tester,
-    {
-      ...test,
-      fromDirectAddress: from,
-      toDirectAddress: to,
-      messageSubject: subject.slice(0, deps.settings.maxSubjectCharacters),
-      messageBody: [
-        `This is a test of Direct messaging. ${tester.name}, an operator of the HISP ${hostname}, sent it to see whether messages reach ${to}.`,
-        'It contains no patient data. Nobody needs to answer or to do anything.',
-      ].join('\n\n'),
-    },
-    origin,
-  );
+  const body = {
+    ...test,
+    fromDirectAddress: from,
+    toDirectAddress: to,
+    messageSubject: subject.slice(0, deps.settings.maxSubjectCharacters),
+    messageBody: [
+      `This is a test of Direct messaging. ${tester.name}, an operator of the HISP ${hostname}, sent it to see whether messages reach ${to}.`,
+      'It contains no patient data. Nobody needs to answer or to do anything.',
+    ].join('\n\n'),
+  };
+  return acceptMessage(deps, tester, origin, async () => {
+    const submission = await readMessage(deps, tester, body);
+    return {
+      ...submission,
+      compose(at) {
+        // Here it is known to be new: a repetition counts nothing.
+        deps.limitSends(tester, () => {});
+        return submission.compose(at);
+      },
+    };
+  });
 }
