@@ -58,7 +58,7 @@ describe('usage', () => {
       sendBody({
         fromDirectAddress: isOther ? mallory : pick([alice, anna]),
         toDirectAddress: to,
-        messageBody: 'x'.repeat(Math.floor(random() * 3000)),
+        messageBody: 'x'.repeat(1 + Math.floor(random() * 3000)),
       }),
       {},
     );
