@@ -7,7 +7,7 @@ import type { Migration } from '../storage/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
 import { startFairWorker, type FairWorker } from './fair-worker.ts';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
-import { createLeases, requireLease, type LeaseColumns } from './leases.ts';
+import { createLeases, requireLease, type LeaseColumns, type Leases } from './leases.ts';
 import { createDeadline } from '../../../test/support/time-scale.ts';
 
 interface Tables {
@@ -388,6 +388,41 @@ test('releases the items that wait in memory when the worker closes', () =>
     );
   }));
 
+/** Leases of items that are in no table. */
+const noLeases: Omit<Leases, 'claim'> = {
+  free: { lease_token: null, lease_until: 0 },
+  begin: () => ({ lease_token: 't', lease_until: 0 }),
+  renew: async () => [],
+  releaseFormer: async () => {},
+  release: async () => {},
+};
+
+test('a backlog larger than a claim goes on when a slot becomes free, and not at the next look', async () => {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  const due = Array.from({ length: 60 }, (_, id) => ({ id: `i${id}`, token: 't', party: `p${id}` }));
+  let left = due.length;
+  const worker = startFairWorker<FairItem>({
+    name: 'test',
+    limits: { ...limits, waiting: 8 },
+    leases: noLeases,
+    leaseMs: 60_000,
+    claim: async (limit) => due.splice(0, limit),
+    handle: async () => {
+      await sleep(2);
+      if (--left === 0) resolve();
+      return 'ok';
+    },
+    dueAfter: (ms) => ms,
+    idleMs: 60_000,
+    log: silentLog,
+  });
+  const timer = setTimeout(resolve, 20_000);
+  await done;
+  clearTimeout(timer);
+  await worker.close();
+  assert.equal(left, 0);
+});
+
 test('a group that has enough in progress does not make the worker claim without a pause', async () => {
   let claims = 0;
   let finish = (): void => {};
@@ -395,13 +430,7 @@ test('a group that has enough in progress does not make the worker claim without
   const worker = startFairWorker<FairItem>({
     name: 'test',
     limits: { ...limits, groupShare: 1, slowGroupShare: 1 },
-    leases: {
-      free: { lease_token: null, lease_until: 0 },
-      begin: () => ({ lease_token: 't', lease_until: 0 }),
-      renew: async () => [],
-      releaseFormer: async () => {},
-      release: async () => {},
-    },
+    leases: noLeases,
     leaseMs: 60_000,
     claim: async () =>
       claims++ === 0
