@@ -104,6 +104,14 @@ test('a party that takes long leaves its slots, and is back after an answer in t
   assert.deepEqual(startAll(parties, 3_000), [], 'its answers took long');
   parties.end(next.party, next.item.id, 'ok', 3_010);
   assert.deepEqual(startAll(parties, 3_010), ['known'], 'in the slots, of which the other has one');
+  const { party } = next;
+  for (const id of party.running.keys()) parties.end(party, id, 'ok', 3_020);
+  for (let one = parties.next(3_020); one !== undefined; one = parties.next(3_020)) {
+    parties.begin(one.party, one.item, 3_020);
+    parties.end(one.party, one.item.id, 'ok', 3_030);
+  }
+  parties.add(only('known'));
+  assert.notEqual(parties.next(3_030)?.party, party, 'one without work is forgotten when it is no more slow');
 });
 
 test('while parties that do not answer fill their half of the memory, only those that do are claimed', () => {
