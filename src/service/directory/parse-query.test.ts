@@ -100,3 +100,14 @@ test('any input gives a query within bounds or a refusal that names parameters',
     { numRuns: 2000 },
   );
 });
+
+test('an unknown parameter is named with at most 64 characters of its name', () => {
+  for (const [length, shown] of [
+    [64, 'x'.repeat(64)],
+    [65, `${'x'.repeat(64)}…`],
+  ] as const)
+    assert.throws(
+      () => parse({ ['x'.repeat(length)]: '1' }),
+      (error) => error instanceof DirectoryError && error.problems[0]?.field === shown,
+    );
+});
