@@ -24,6 +24,11 @@ const peers: readonly Peer[] = [
   { debianPackage: 'slapd', program: 'slapd', purpose: 'an LDAP server to ask' },
   { debianPackage: 'ldap-utils', program: 'ldapsearch', purpose: 'an LDAP client that asks our responder' },
   { debianPackage: 'postfix', program: 'postfix', purpose: 'a mail server between two of ours' },
+  {
+    debianPackage: 'libsasl2-modules',
+    program: '/usr/lib/x86_64-linux-gnu/sasl2/libplain.so',
+    purpose: 'its sign-in to our submission',
+  },
   { debianPackage: 'postgresql', program: 'postgres', purpose: 'the database of several nodes' },
   { debianPackage: 'prometheus', program: 'promtool', purpose: 'a checker of alert rules' },
   { debianPackage: 'curl', program: 'curl', purpose: 'the commands of the guide' },

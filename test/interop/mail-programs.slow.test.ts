@@ -9,7 +9,9 @@ import { after, before, test } from 'node:test';
 import { ImapFlow, type MessageStructureObject } from 'imapflow';
 import { forgetAll, startTestEdges, type TestEdges } from '../edges/start-edges.ts';
 import { alice, bob } from '../messaging/start-messaging.ts';
-import { needsPrograms, runProgram } from '../support/processes.ts';
+import { createSmtpClient } from '../../src/lib/smtp/index.ts';
+import { startPostfix } from '../support/postfix.ts';
+import { needsPrograms, needsRootAndPrograms, runProgram, waitUntil } from '../support/processes.ts';
 
 let world: TestEdges;
 let password: string;
@@ -126,6 +128,32 @@ test('curl by imaps, pop3s and smtps', needsPrograms('curl'), async () => {
     `From: ${alice}\r\nTo: ${bob}\r\n\r\nHi\r\n`,
   );
   assert.equal(world.deliveries.length, 1);
+});
+
+test('a Postfix hands on by submission what its clinic sends', needsRootAndPrograms('postfix'), async (t) => {
+  const { submission = 0 } = world.running.ports;
+  const postfix = await startPostfix({
+    relayPort: submission,
+    settings: [
+      'smtp_sasl_auth_enable = yes',
+      `smtp_sasl_password_maps = inline:{ { [127.0.0.1]:${submission} = ${alice}:${password} } }`,
+      'smtp_sasl_security_options = noanonymous',
+      'smtp_tls_security_level = encrypt',
+      // As Postfix before 2.9 always did.
+      'smtp_send_dummy_mail_auth = yes',
+    ],
+  });
+  t.after(() => postfix.stop());
+  const before = world.deliveries.length;
+  const client = createSmtpClient({ hostname: 'ehr.clinic.example' });
+  t.after(() => client.close());
+  const message = Buffer.from(`From: ${alice}\r\nTo: ${bob}\r\nSubject: by Postfix\r\n\r\nHello\r\n`);
+  await client.send({ host: '127.0.0.1', port: postfix.port, mailFrom: alice, recipients: [bob], message });
+  await waitUntil(() => world.deliveries.length > before, {
+    timeoutMs: 30_000,
+    what: `the message:\n${postfix.output().slice(-2_000)}`,
+  });
+  assert.match(Buffer.from(world.deliveries.at(-1)?.message ?? '').toString(), /Subject: by Postfix/);
 });
 
 test('mbsync keeps a copy, and takes what was deleted there away here', needsPrograms('mbsync'), async () => {

@@ -300,5 +300,10 @@ async function importFile(
 
 /** Rejects at once for a file that cannot be read. */
 async function openNamedFile(file: string): Promise<Readable> {
-  return (await open(file)).createReadStream();
+  const opened = await open(file);
+  if ((await opened.stat()).isDirectory()) {
+    await opened.close();
+    throw Object.assign(new Error('a folder'), { code: 'EISDIR', path: file });
+  }
+  return opened.createReadStream();
 }

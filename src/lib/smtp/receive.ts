@@ -26,6 +26,8 @@ const tooLarge: SmtpReply = { code: 552, enhancedCode: '5.3.4', text: 'The messa
 
 // Parameters of the extensions that EHLO announces (RFC 1870, RFC 6152); RCPT TO has none.
 export const mailParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY']);
+/** With the one of AUTH (RFC 4954 §5), which some mail servers give; what it says is not relied on. */
+export const submissionParameters: ReadonlySet<string> = new Set([...mailParameters, 'AUTH']);
 const rcptParameters: ReadonlySet<string> = new Set();
 
 /** RFC 5321 §4.1.1.11: parameters that were not announced are refused, not ignored. */

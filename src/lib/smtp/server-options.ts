@@ -12,6 +12,7 @@ import {
   findPathFault,
   mailParameters,
   replyError,
+  submissionParameters,
   takeMessage,
 } from './receive.ts';
 import type { SmtpReply } from './reply.ts';
@@ -106,7 +107,8 @@ export function libraryOptions(
     ...(tls && { ...tls, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_RENEGOTIATION }),
     onClose: (session) => void busySessions.delete(session.id),
     onMailFrom: (address, session, done) => {
-      const reply = findPathFault(address, mailParameters) ?? offers.check(session, address);
+      const known = submission === undefined ? mailParameters : submissionParameters;
+      const reply = findPathFault(address, known) ?? offers.check(session, address);
       if (reply !== undefined || submission === undefined)
         return done(reply === undefined ? null : replyError(reply));
       const context = { ...contextOf(session), mailFrom: readPath(address.address) ?? '' };

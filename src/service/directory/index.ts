@@ -39,7 +39,9 @@ export {
 } from './provision.ts';
 export { listOptOuts, readContribution, setOptOut, type ContributedRecord } from './contribution.ts';
 export { patientPolicy } from './load/formats/patient.ts';
-export { openTable } from './load/read-rows.ts';
+export type { CsvRow } from './load/csv-reader.ts';
+export { isUnnamedEnd } from './load/formats/format.ts';
+export { findRowFault, openTable, type OpenTable } from './load/read-rows.ts';
 export type { ImportRequest } from './load/import-directory.ts';
 export { orRefuse, shownSource } from './load/refused-load.ts';
 export { nationalSource } from './store/sources.ts';

@@ -106,10 +106,44 @@ test('refused rows name the field, and stop all unless row by row is asked for; 
 test('a file with an unknown column, without the address, or with a column twice is refused', async () => {
   for (const [header, text] of [
     ['address,nip', /Unknown column: nip\. The columns are address, status/],
+    ['address,frist_name', /Unknown column: frist_name\. .* first_name, .*proofing_level/],
+    ['address,,npi', /Unknown column: \(empty\)/],
     ['status,npi', /The column address is missing/],
-    ['address,npi,NPI', /A column is there twice/],
+    ['address,npi,NPI', /The column npi is there twice/],
+    ['address,last name,Last_Name', /The column last_name is there twice/],
   ] as const)
     await assert.rejects(run([header, 'x@d.example,1']), text);
+});
+
+test('columns without a name behind the last one, blank rows and a legacy encoding, as spreadsheets write them', async () => {
+  const plan = (lines: readonly string[]) => outcomes(lines, { isDryRun: true, isRowByRow: true });
+  const rows = [
+    '\ufeffaddress;last name;zip;;',
+    'ira@d.example;Lee;98101;;',
+    ';;;;',
+    'jo@d.example;Lee;98101;;note',
+  ];
+  const text = 'It has a value in a column without a name. Remove that column, or the value.';
+  assert.deepEqual(await plan(rows), [false, '2 added', `4 refused ${text}`]);
+  // Some write a delimiter behind every row, which the header does not have.
+  assert.deepEqual(await plan(['address,zip', 'ira@d.example,98101,', 'jo@d.example,98101,', '']), [
+    false,
+    '2 added',
+    '3 added',
+  ]);
+  const { rows: legacy } = await importAddresses(
+    { storage, clock, audit, trust, gazetteer },
+    Readable.from([Buffer.from('address,last name\nira@d.example,Mu\xf1oz\n', 'latin1')]),
+    { isDryRun: true },
+  );
+  assert.deepEqual(
+    legacy.map((row) => row.text),
+    ['The text is not UTF-8: save the file again as "CSV UTF-8".'],
+  );
+  await assert.rejects(
+    plan(['address,last name,zip', 'ira@d.example,Lee,98101', 'jo@d.ex']),
+    /ends within line 3/,
+  );
 });
 
 test('ten thousand rows are stored together, and once', async () => {

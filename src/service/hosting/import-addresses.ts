@@ -7,9 +7,13 @@ import type { Audit } from '../audit/index.ts';
 import { findNameWarning, type FindNames } from './check-names.ts';
 import {
   createHostedEntries,
+  findRowFault,
+  isUnnamedEnd,
   openTable,
+  type CsvRow,
   type HostedEntries,
   type HostedRecord,
+  type OpenTable,
   type PreparedEntry,
 } from '../directory/index.ts';
 import {
@@ -79,9 +83,9 @@ const rowsAtOnce = 1_000;
 /** Columns of the file and their fields; `address` alone is required. */
 const columns = {
   npi: 'npi',
-  firstname: 'firstName',
-  middlename: 'middleName',
-  lastname: 'lastName',
+  first_name: 'firstName',
+  middle_name: 'middleName',
+  last_name: 'lastName',
   suffix: 'suffix',
   organization: 'organization',
   specialty: 'specialty',
@@ -97,13 +101,15 @@ export const entryFields: readonly EntryField[] = Object.values(columns);
 
 /** Columns of the record of identity proofing; without any of them, stored records stay. */
 const proofingColumns = {
-  proofinglevel: 'level',
-  proofingmethod: 'method',
-  proofingdate: 'date',
-  proofingexpires: 'expires',
-  proofingverifier: 'verifier',
-  proofingreference: 'reference',
+  proofing_level: 'level',
+  proofing_method: 'method',
+  proofing_date: 'date',
+  proofing_expires: 'expires',
+  proofing_verifier: 'verifier',
+  proofing_reference: 'reference',
 } as const satisfies Readonly<Record<string, keyof Proofing>>;
+
+const columnNames = ['address', 'status', 'listed', ...Object.keys(columns), ...Object.keys(proofingColumns)];
 
 interface Planned {
   readonly line: number;
@@ -269,24 +275,20 @@ async function readPlan(
   readonly hasProofing: boolean;
 }> {
   const table = await openTable(file);
-  const names = table.header.map((name) => name.replaceAll('_', ''));
+  const names = table.header.map(columnNameOf);
   checkHeader(names);
   const planned: Planned[] = [];
   const refused: ImportedRow[] = [];
   const lines = new Map<string, number>();
   for await (const portion of table.rows(names.map(() => true)))
-    for (const { line, fields, isMisquoted } of portion) {
+    for (const csvRow of portion) {
+      const { line, fields } = csvRow;
       const row = new Map(names.map((name, index) => [name, (fields[index] ?? '').trim()]));
-      if (isMisquoted !== true && fields.every((field) => field.trim() === '')) continue;
+      if (csvRow.isMisquoted !== true && fields.every((field) => field.trim() === '')) continue;
       if (planned.length + refused.length >= maxRows)
         throw new RangeError(`The file has more than ${maxRows} rows. Cut it into several.`);
       const text = row.get('address') ?? '';
-      const problem =
-        isMisquoted === true
-          ? 'Quotes are out of place.'
-          : fields.length !== names.length
-            ? `It has ${fields.length} fields, and the header ${names.length}.`
-            : undefined;
+      const problem = findFault(csvRow, table);
       const result =
         problem ?? (await planRow(trust, entries, { line, row, lines, now: clock.now(), findNames }));
       if (typeof result === 'string') refused.push({ line, address: text, outcome: 'refused', text: result });
@@ -295,22 +297,38 @@ async function readPlan(
   return { planned, refused, hasProofing: names.some((name) => name in proofingColumns) };
 }
 
+/** The name of the column as it is documented, or as it came; upper case, blanks and _ do not matter. */
+function columnNameOf(written: string): string {
+  const bare = written.replaceAll('_', '');
+  return columnNames.find((name) => name.replaceAll('_', '') === bare) ?? written;
+}
+
+/** Columns without a name at the end, as spreadsheets leave them, may be there. */
 function checkHeader(names: readonly string[]): void {
-  const known = new Set([
-    'address',
-    'status',
-    'listed',
-    ...Object.keys(columns),
-    ...Object.keys(proofingColumns),
-  ]);
-  const unknown = names.find((name) => !known.has(name));
+  const named = names.filter((_, column) => !isUnnamedEnd(names, column));
+  const unknown = named.find((name) => !columnNames.includes(name));
   if (unknown !== undefined)
     throw new RangeError(`Unknown column: ${unknown === '' ? '(empty)' : unknown}. ${columnHelp}`);
   if (!names.includes('address')) throw new RangeError(`The column address is missing. ${columnHelp}`);
-  if (new Set(names).size < names.length) throw new RangeError('A column is there twice.');
+  const repeated = named.find((name, column) => named.indexOf(name) < column);
+  if (repeated !== undefined) throw new RangeError(`The column ${repeated} is there twice.`);
 }
 
-const columnHelp = `The columns are address, status, listed, ${[...Object.keys(columns), ...Object.keys(proofingColumns)].join(', ')}; upper case, blanks and _ do not matter.`;
+const columnHelp = `The columns are ${columnNames.join(', ')}; upper case, blanks and _ do not matter.`;
+
+/** Why nothing of the row can be read. */
+function findFault(row: CsvRow, table: OpenTable): string | undefined {
+  const { header } = table;
+  const fault = findRowFault(row, table);
+  if (fault === 'quoting') return 'Quotes are out of place.';
+  if (row.fields.length !== header.length)
+    return `It has ${row.fields.length} fields, and the header ${header.length}.`;
+  if (row.fields.some((text, column) => text.trim() !== '' && isUnnamedEnd(header, column)))
+    return 'It has a value in a column without a name. Remove that column, or the value.';
+  if (row.fields.some((text) => text.includes('\ufffd')))
+    return 'The text is not UTF-8: save the file again as "CSV UTF-8".';
+  return undefined;
+}
 
 /** Undefined if the row has none. */
 function readProofing(row: ReadonlyMap<string, string>): Proofing | undefined {
