@@ -373,6 +373,11 @@ const cases: readonly Case[] = [
     make: (pki) => below(pki, { nameConstraints: { permitted: { rfc822: ['.direct.alpha.example'] } } }),
   },
   {
+    title: 'TRUST-11 hosts limited to those below the domain',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { permitted: { dns: ['.direct.alpha.example'] } } }),
+  },
+  {
     title: 'TRUST-11 a single mailbox excluded, in other case',
     code: 'PKI_NAME_CONSTRAINT',
     make: (pki) => below(pki, { nameConstraints: { excluded: { rfc822: ['ALICE@direct.Alpha.example'] } } }),
@@ -384,6 +389,7 @@ const cases: readonly Case[] = [
       ['rfc822', 'direct.alpha.example.'],
       ['dns', 'alpha.example.'],
       ['dns', '*.alpha.example'],
+      ['dns', '.alpha.example'],
     ] as const
   ).map(([kind, base]): Case => ({
     title: `TRUST-11 what excludes ${base} may mean every mailbox there`,

@@ -102,6 +102,7 @@ describe('paths that are valid', () => {
       { rfc822: ['.alpha.example'] },
       { rfc822: [alice] },
       { dns: ['alpha.example'] },
+      { dns: ['.alpha.example'] },
       { directory: [[['CN', 'Alice']] as const] },
     ];
     for (const permitted of limits) {
