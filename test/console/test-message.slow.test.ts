@@ -15,7 +15,8 @@ import {
 
 /** What the message's page must come to say, with the state of each station. */
 const ends: Readonly<Record<PartnerOutcome, RegExp>> = {
-  processed: /Certificate\s[\s\S]+Trust\s[\s\S]+Sent\s[\s\S]+accepted the message[\s\S]+Processed/,
+  processed:
+    /Certificate\s[\s\S]+found for the (?:address|domain) in DNS\b[\s\S]+Trust\s[\s\S]+Sent\s[\s\S]+accepted the message[\s\S]+Processed/,
   dispatched: /accepted the message[\s\S]+Dispatched/,
   failed: /Processed\s+stopped here[\s\S]+What to do:/,
   expired: /Processed\s+stopped here[\s\S]+What to do:/,

@@ -31,7 +31,7 @@ export { verifySender, type SenderTrust, type VerifiedSender } from './verify-se
 export type { Envelope } from './check-envelope.ts';
 export { createDiscovery, type Discovery, type DiscoveryOptions } from './discovery/discovery.ts';
 export { isDomainMissing } from './discovery/steps.ts';
-export type { DiscoveryStep } from './discovery/steps.ts';
+export type { DiscoverySource, DiscoveryStep } from './discovery/steps.ts';
 export {
   areExpired,
   resolveRecipient,

@@ -39,6 +39,8 @@ export interface RefusedCertificate {
 interface Findings {
   readonly address: DirectAddress;
   readonly source?: DiscoverySource;
+  /** The answer of the source was cached. */
+  readonly isFromCache: boolean;
   readonly steps: readonly DiscoveryStep[];
   readonly refused: readonly RefusedCertificate[];
 }
@@ -92,7 +94,8 @@ async function judge(
     .filter((validation) => 'path' in validation)
     .map(({ path }) => path);
   const refused = validations.flatMap((validation) => ('refusal' in validation ? [validation.refusal] : []));
-  const findings = { address, ...(found.source && { source: found.source }), steps: found.steps, refused };
+  const { source, isFromCache, steps } = found;
+  const findings = { address, ...(source && { source }), isFromCache, steps, refused };
   if (usable !== undefined) return { outcome: 'usable', certificates: [usable, ...others], ...findings };
   return { outcome: 'refused', ...refusalOf(found, refused), ...findings };
 }

@@ -1,5 +1,6 @@
 import type { Closable } from '../../core/index.ts';
 import type {
+  DiscoverySource,
   DiscoveryStep,
   RefusedRecipient as Refused,
   UsableRecipient as Judged,
@@ -22,6 +23,10 @@ export interface UsableRecipient {
 export interface CertificateFinding {
   /** SHA-256, lower-case hex. */
   readonly fingerprint: string;
+  /** Where it was found. */
+  readonly source?: DiscoverySource;
+  /** That place was not asked for this message: its answer was cached. */
+  readonly isCached?: true;
   /** Fingerprint of the anchor that its path leads to; undefined for a refused certificate. */
   readonly anchor?: string;
   /** Between the certificate and its anchor, lowest first; undefined if there is none. */

@@ -11,6 +11,7 @@ export type {
   IncomingEnvelope,
   OpenedIncoming,
   OpenOptions,
+  CertificateFinding,
   PathCertificate,
   RefusedRecipient,
   ResolvedRecipients,

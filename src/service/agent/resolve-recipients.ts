@@ -15,10 +15,11 @@ const maxAtOnce = 10;
 /** Refused certificates that are kept with an attempt. */
 const maxRefused = 8;
 
-function toFinding(one: RefusedCertificate): CertificateFinding {
+function toFinding(one: RefusedCertificate, place: Place): CertificateFinding {
   const { fingerprint, code, subject, issuer, notBefore, notAfter, text, failedAt } = one;
   return {
     fingerprint,
+    ...place,
     code,
     refused: {
       subject,
@@ -30,6 +31,14 @@ function toFinding(one: RefusedCertificate): CertificateFinding {
     },
   };
 }
+
+type Discovered = Pick<Awaited<ReturnType<typeof resolveRecipient>>, 'source' | 'isFromCache'>;
+type Place = Pick<CertificateFinding, 'source' | 'isCached'>;
+
+const placeOf = ({ source, isFromCache }: Discovered): Place => ({
+  ...(source && { source }),
+  ...(isFromCache && { isCached: true }),
+});
 
 function listOnce(paths: readonly ValidatedPath[]): readonly PathCertificate[] {
   const all = paths.flatMap(({ certificates }) => certificates);
@@ -55,6 +64,7 @@ export async function resolveAll(
           pathCertificates: listOnce(result.certificates),
           findings: result.certificates.map((path) => ({
             fingerprint: path.certificates[0].fingerprint,
+            ...placeOf(result),
             anchor: path.anchor.fingerprint,
             ...(path.certificates.length > 2 && {
               via: path.certificates.slice(1, -1).map(({ fingerprint }) => fingerprint),
@@ -63,7 +73,7 @@ export async function resolveAll(
         });
       } else {
         const { code, reason, statusCode, text, isTransient } = result;
-        const findings = result.refused.slice(0, maxRefused).map(toFinding);
+        const findings = result.refused.slice(0, maxRefused).map((one) => toFinding(one, placeOf(result)));
         refused.push({ recipient: address, code, reason, statusCode, text, isTransient, findings });
       }
     }

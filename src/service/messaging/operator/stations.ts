@@ -1,3 +1,4 @@
+import type { CertificateFinding } from '../../agent/index.ts';
 import { isFailureReason, stateTexts, type FailureReason } from '../reasons.ts';
 import type { Attempt } from '../evidence/attempts.ts';
 import type { HistoryEntry, RecipientStatus } from '../status/find-status.ts';
@@ -125,11 +126,12 @@ function passed(
     certificates.some((one) => concerns(one, recipient.address)),
   );
   const tried = (lookup ?? attempts[0])?.startedAt;
+  const finding = lookup?.certificates.find((one) => concerns(one, recipient.address));
   switch (id) {
     case 'accepted':
       return { at: acceptedAt, text: 'Accepted and stored.' };
     case 'certificate':
-      return { at: tried, text: 'A certificate was found for the address.' };
+      return { at: tried, text: describePlace(finding as CertificatePlace | undefined) };
     case 'trust':
       return { at: tried, text: "It is valid and chains to an anchor of the sender's domain." };
     case 'sent':
@@ -139,6 +141,21 @@ function passed(
     case 'dispatched':
       return { at: findEvent(facts, 'dispatched')?.time ?? recipient.at, text: stateTexts.dispatched.text };
   }
+}
+
+type CertificatePlace = Partial<Pick<CertificateFinding, 'source' | 'isCached'>>;
+
+const places: Readonly<Record<NonNullable<CertificatePlace['source']>, string>> = {
+  'dns-address': 'for the address in DNS',
+  'dns-domain': 'for the domain in DNS',
+  'ldap-address': 'for the address in LDAP',
+  'ldap-domain': 'for the domain in LDAP',
+};
+
+/** Attempts of before have no place. */
+function describePlace({ source, isCached }: CertificatePlace = {}): string {
+  if (source === undefined || !Object.hasOwn(places, source)) return 'A certificate was found.';
+  return `A certificate was found ${places[source]}${isCached === true ? ' earlier, and the answer is still valid' : ''}.`;
 }
 
 function passedSent(facts: StationFacts) {
