@@ -192,14 +192,13 @@ function lengthen(
   const groupsOf = new Uint32Array(256);
   const occurrencesOf = new Uint32Array(256);
   const seenIn = new Uint32Array(256);
-  // The byte behind an occurrence, zero at the end of its text.
-  const nextOf = (index: number): number => {
-    const at = ends[index] as number;
-    return at < (offsets[(groupOf[index] as number) + 1] as number) ? (bytes[at] as number) : 0;
-  };
+  // The byte behind each occurrence, zero at the end of its text.
+  const nexts = new Uint8Array(ends.length);
   for (let index = 0; index < ends.length; index++) {
-    const next = nextOf(index);
     const group = groupOf[index] as number;
+    const at = ends[index] as number;
+    const next = at < (offsets[group + 1] as number) ? (bytes[at] as number) : 0;
+    nexts[index] = next;
     occurrencesOf[next] = (occurrencesOf[next] as number) + 1;
     if (seenIn[next] === group + 1) continue;
     seenIn[next] = group + 1;
@@ -221,7 +220,7 @@ function lengthen(
   groupsOf.fill(0);
   occurrencesOf.fill(0);
   for (let index = 0; index < ends.length; index++) {
-    const next = nextOf(index);
+    const next = nexts[index] as number;
     const target = longer[next];
     if (target === undefined) continue;
     const group = groupOf[index] as number;
