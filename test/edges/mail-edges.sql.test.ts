@@ -436,6 +436,20 @@ describe('submission', () => {
     assert.equal(world.deliveries.length, 0);
   });
 
+  it('a Message-ID with another text, and a header without an end, are refused in the words of mail', async (t) => {
+    const dialogue = await greet(t, 'smtps');
+    assert.match((await dialogue.ask(`AUTH PLAIN ${plain(password)}`)) ?? '', /^235/);
+    const answers: string[] = [];
+    for (const more of ['\r\nOne', '\r\nOther', `X: ${'x'.repeat(70_000)}\r\n\r\nOne`]) {
+      for (const command of [`MAIL FROM:<${alice}>`, `RCPT TO:<${bob}>`, 'DATA']) await dialogue.ask(command);
+      dialogue.send(`From: ${alice}\r\nTo: ${bob}\r\nMessage-ID: <one@client.example>\r\n${more}\r\n.\r\n`);
+      answers.push((await dialogue.line()) ?? '');
+    }
+    assert.match(answers[0] ?? '', /^250/);
+    assert.match(answers[1] ?? '', /^554 5\.6\.0 Message-ID: .* new Message-ID/);
+    assert.match(answers[2] ?? '', /^554 5\.6\.0 .*header.* too large/);
+  });
+
   for (const [id, isFinal, state, notice] of [
     ['101 to 104', false, 'failed', /^Undeliverable/],
     ['529', true, 'dispatched', /^Dispatched/],

@@ -12,6 +12,7 @@ import {
 } from '../../service/oauth/index.ts';
 import type { CliContext } from './context.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
+import { noteUnhosted } from './note-unhosted.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `client`: clients of the REST API (Decision 0006). A secret is shown once, when it is created. */
@@ -156,17 +157,6 @@ async function withClients(
   await withInstallation(context, (installation) =>
     work(createOauth({ ...installation, clock: systemClock }).clients, installation),
   );
-}
-
-async function noteUnhosted(
-  context: CliContext,
-  installation: AuditedInstallation,
-  addresses: readonly string[],
-): Promise<void> {
-  if (addresses.length === 0) return;
-  const { createTrust, describeUnhosted } = await import('../../service/trust/index.ts');
-  const trust = createTrust({ ...installation, clock: systemClock });
-  for (const sentence of await describeUnhosted(trust, addresses)) context.note(sentence);
 }
 
 function printCredentials(context: CliContext, issued: IssuedCredentials, asJson: boolean): void {

@@ -17,7 +17,8 @@ import { createOauth } from '../../service/oauth/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
-import { withInstallation } from './with-installation.ts';
+import { noteUnhosted } from './note-unhosted.ts';
+import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 import { withWebhooks } from './with-webhooks.ts';
 
 /** Adds `edge`: accounts of software that speaks no REST. A password is shown once, when it is made. */
@@ -109,15 +110,17 @@ function addCreate(edge: Command, context: CliContext): void {
   )
     .option('--json', 'as JSON')
     .action((clientId: string, username: string, options: SettingOptions & { json?: true }) =>
-      withAccounts(context, async (accounts) => {
+      withAccounts(context, async (accounts, _webhooks, installation) => {
+        const addresses = options.address ?? [username];
         const issued = await accounts.create({
           ...toSettings(options),
           clientId,
           username,
-          addresses: options.address ?? [username],
+          addresses,
           protocols: options.protocol ?? edgeProtocols,
         });
         printPassword(context, issued, options.json === true);
+        await noteUnhosted(context, installation, addresses);
       }),
     );
 }
@@ -126,9 +129,10 @@ function addUpdate(edge: Command, context: CliContext): void {
   withSettings(
     edge.command('update <username>').description('change the given settings and keep the others'),
   ).action((username: string, options: SettingOptions) =>
-    withAccounts(context, async (accounts) =>
-      context.print(formatLine(await accounts.update(username, toSettings(options)))),
-    ),
+    withAccounts(context, async (accounts, _webhooks, installation) => {
+      context.print(formatLine(await accounts.update(username, toSettings(options))));
+      await noteUnhosted(context, installation, options.address ?? []);
+    }),
   );
 }
 
@@ -191,7 +195,11 @@ function toSettings(options: SettingOptions): EdgeSettings {
 
 async function withAccounts(
   context: CliContext,
-  work: (accounts: EdgeAccountStore, webhooks: Webhooks) => Promise<unknown>,
+  work: (
+    accounts: EdgeAccountStore,
+    webhooks: Webhooks,
+    installation: AuditedInstallation,
+  ) => Promise<unknown>,
 ): Promise<void> {
   await withInstallation(context, async (installation) => {
     const common = { ...installation, clock: systemClock };
@@ -199,7 +207,7 @@ async function withAccounts(
     const { attemptsPerMinute } = defaultSettings.edge;
     await withWebhooks(installation, async (webhooks) => {
       const { accounts } = createEdges({ ...common, clients, attemptsPerMinute });
-      await work(accounts, webhooks);
+      await work(accounts, webhooks, installation);
     });
   });
 }

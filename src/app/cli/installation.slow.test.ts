@@ -176,7 +176,13 @@ describe('the installation that commands work on', () => {
     writeFileSync(file, 'no database, and long enough to be read as one'.repeat(20));
     const { code, note } = await run(['domain', 'list', '--data-dir', dataDir]);
     assert.equal(code, 1);
-    assert.match(note, new RegExp(`^${file} cannot be opened: file is not a database$`, 'm'));
+    assert.match(
+      note,
+      new RegExp(
+        `^${file} cannot be opened: file is not a database\\. Keep the file, and restore a backup: `,
+        'm',
+      ),
+    );
   });
 
   test('audit list ends without an error when its output is closed, as before "| head -1"', async () => {

@@ -489,6 +489,9 @@ test('an edge account is made and changed, and where its failures and its mail g
     '--no-sent',
   );
   assert.match(made.out, /^password +\S{20,}$/m);
+  const misspelt = await run('edge', 'update', username, '--address', username, 'frnt@a.example.org');
+  assert.match(misspelt.note, /frnt@a\.example\.org is not a hosted address/);
+  await run('edge', 'update', username, '--address', username);
   await run('edge', 'update', username, '--inbound', 'unpacked');
   const rotated = JSON.parse((await run('edge', 'rotate-password', username, '--json')).out) as {
     passwordId: string;

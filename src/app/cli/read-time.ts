@@ -16,6 +16,10 @@ export const timeForms = (): string =>
  * and a time without a zone are those of this machine's zone, alike.
  */
 export function readTime(text: string): Date {
+  return read(text, `It must be a date, a time, or how long ago: ${timeForms()}.`);
+}
+
+function read(text: string, fault: string): Date {
   const ago = /^(\d{1,5})([mhd])$/.exec(text);
   if (ago !== null) {
     const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }[ago[2] as 'm' | 'h' | 'd'];
@@ -23,7 +27,7 @@ export function readTime(text: string): Date {
   }
   const at = readDate(text);
   if (at !== undefined) return at;
-  throw new InvalidArgumentError(`It must be a date, a time, or how long ago: ${timeForms()}.`);
+  throw new InvalidArgumentError(fault);
 }
 
 /** Undefined for what is no date, such as February 30. */
@@ -49,7 +53,7 @@ export const futureForms = (): string =>
 
 /** A date, a date with time, or how long from now: `30m`, `12h`, `7d`. */
 export function readFuture(text: string): Date {
-  const given = readTime(text);
+  const given = read(text, `It must be a date, a time, or in how long: ${futureForms()}.`);
   // The same words mean the other direction.
   return /^\d{1,5}[mhd]$/.test(text) ? new Date(2 * systemClock.now().getTime() - given.getTime()) : given;
 }

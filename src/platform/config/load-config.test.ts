@@ -45,6 +45,11 @@ test('flags win over the environment, the environment over the file, the file ov
   );
 });
 
+test('a file with a byte order mark is read', () => {
+  const file = writeFile('\ufeff{"http": {"port": 81}}');
+  assert.equal(loadConfig({}, file).http.port, 81);
+});
+
 test('PORT is understood, places follow the data folder, and DATA_DIR moves the sandbox only', () => {
   const config = loadConfig({ OPENHISP_DATA_DIR: folder, DATA_DIR: '/elsewhere', PORT: '0' });
   assert.equal(config.http.port, 0);

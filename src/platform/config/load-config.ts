@@ -38,7 +38,7 @@ export function loadConfig(
 function readFile(file: string | undefined, problems: FieldProblem[]): Draft {
   if (file === undefined) return {};
   try {
-    const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const parsed: unknown = JSON.parse(readFileSync(file, 'utf8').replace(/^\ufeff/, ''));
     if (isObject(parsed)) return parsed;
     problems.push({ field: file, reason: 'invalid', detail: 'The configuration file is not a JSON object.' });
   } catch (error) {

@@ -51,10 +51,7 @@ export function createOwnership({
       await lockAllIn(anyTx);
       const organization = await find(tablesOf<OrganizationsTables>(anyTx), organizationId);
       if (organization === undefined)
-        throw new OrganizationsError(
-          'ORGANIZATION_UNKNOWN',
-          `there is no organization ${organizationId}: openhisp organization list`,
-        );
+        throw new OrganizationsError('ORGANIZATION_UNKNOWN', `there is no organization ${organizationId}`);
       if (organization.closedAt !== undefined) throw closedOrganization(organizationId);
     },
     async listDomains(organizationId) {

@@ -43,6 +43,11 @@ const badPassword: SmtpReply = {
   enhancedCode: '5.7.8',
   text: 'User name or password is wrong, or the account may not submit mail',
 };
+const idReused: SmtpReply = {
+  code: 554,
+  enhancedCode: '5.6.0',
+  text: 'Message-ID: used before, for another message or other recipients; send it with a new Message-ID',
+};
 const tooManyAttempts: SmtpReply = {
   code: 454,
   enhancedCode: '4.7.0',
@@ -143,8 +148,9 @@ async function replyOf(work: () => Promise<void>): Promise<SmtpReply | undefined
         return { code: 452, enhancedCode: '4.7.28', text: textOf(error) };
       case 'MESSAGING_TOO_LARGE':
         return { code: 552, enhancedCode: '5.3.4', text: textOf(error) };
-      case 'MESSAGING_REQUEST_INVALID':
       case 'MESSAGING_ID_REUSED':
+        return idReused;
+      case 'MESSAGING_REQUEST_INVALID':
         return { code: 554, enhancedCode: '5.6.0', text: textOf(error) };
       default:
         throw error;

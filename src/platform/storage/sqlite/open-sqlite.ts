@@ -46,9 +46,13 @@ function openNamed<Opened>(file: string, open: (file: string) => Opened): Opened
     return translated(() => open(file));
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    throw new PlatformError(error.code, `${file} cannot be opened: ${errorText(error.cause)}`, {
-      cause: error.cause,
-    });
+    const isDamaged = /^SQLITE_(?:CORRUPT|NOTADB)/.test((error.cause as { code: string }).code);
+    const text = `${file} cannot be opened: ${errorText(error.cause)}`;
+    throw new PlatformError(
+      error.code,
+      isDamaged ? `${text}. Keep the file, and restore a backup: docs/operations.md.` : text,
+      { cause: error.cause },
+    );
   }
 }
 

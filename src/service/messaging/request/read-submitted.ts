@@ -130,10 +130,17 @@ function parse(bytes: Uint8Array, problems: Problems): Parsed | undefined {
     return { entity, parts: collectParts(entity) };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
-    problems.add('message', 'invalid', `The message cannot be read: ${errorCode(error)}.`);
+    const fault = unreadable[error.code] ?? errorCode(error);
+    problems.add('message', 'invalid', `The message cannot be read: ${fault}.`);
     return undefined;
   }
 }
+
+const unreadable: Readonly<Record<string, string>> = {
+  MIME_HEADER_TOO_LARGE: 'its header, or a line of it, is too large',
+  MIME_TOO_DEEP: 'its parts are nested too deep',
+  MIME_TOO_MANY_PARTS: 'it has too many parts',
+};
 
 // The recipient sees the header, and the signature is that of the envelope's sender.
 function checkSender(entity: MimeEntity, from: DirectAddress, problems: Problems): void {
