@@ -65,7 +65,7 @@ describe('a test message', { skip }, () => {
       await dialog().getByRole('button', { name: 'Send', exact: true }).dblclick();
       await page.waitForURL(/\/messages\/[0-9a-f-]{36}$/);
       const text = await until(mainText, (shown) => ends[outcome].test(shown), `the page of ${outcome} ends`);
-      assert.match(text, /Test message of\s+test operator 1/);
+      assert.match(text, /Test by\s+test operator 1/);
       assert.match(text, /message\.accept|A message was accepted/);
       await checkAccessibility(page, `a test to ${outcome}`);
     });

@@ -177,7 +177,7 @@ function Test({ of: { address, fromDomain } }: { readonly of: Started }): ReactN
   const [isOpen, setOpen] = useState(false);
   if (!maySend) return null;
   return (
-    <p>
+    <p className="check-test">
       <button type="button" onClick={() => setOpen(true)}>
         Send a test message
       </button>

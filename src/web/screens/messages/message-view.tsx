@@ -181,7 +181,7 @@ function Names({ message }: { readonly message: MessageDetails }): ReactNode {
           [direction === 'out' ? 'Accepted' : 'Received', <Time key="at" at={acceptedAt} as="exact" />],
           testerOf(clientId) === undefined
             ? ['Client', clientId && <ClientName key="client" id={clientId} name={clientName} />]
-            : ['Test message of', testerOf(clientId)],
+            : ['Test by', testerOf(clientId)],
           [
             'Final delivery',
             direction === 'out' && (message.requestsFinalDelivery ? 'requested' : 'not requested'),

@@ -228,7 +228,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
 
 /** What happened, by the names of the API. */
 const eventWords: Readonly<Record<string, string>> = {
-  accepted: 'accepted from the client',
+  accepted: 'accepted',
   sent: 'accepted by their mail server',
   refused: 'delivery ended',
   processed: 'processed MDN arrived',
