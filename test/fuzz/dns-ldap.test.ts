@@ -7,6 +7,7 @@ import { dnsTarget } from './dns.ts';
 import { fuzz, readCorpus } from './fuzz.ts';
 import { ldapTarget } from './ldap.ts';
 import { createRandomNumbers, mutate } from './mutate.ts';
+import { timeScale } from '../support/time-scale.ts';
 
 for (const target of [dnsTarget, ldapTarget]) {
   for (const [file, bytes] of readCorpus(target.name)) {
@@ -41,7 +42,11 @@ test('SEC-11: the LDAP client ends after any answer of a server', async (t) => {
   t.after(() => server.close());
   const resolveAddresses = async () =>
     ({ status: 'found', records: ['127.0.0.1'], ttlSeconds: 1, transport: 'udp' }) as const;
-  const client = createLdapClient({ dns: { resolveAddresses }, allowPrivate: true, timeoutMs: 2_000 });
+  const client = createLdapClient({
+    dns: { resolveAddresses },
+    allowPrivate: true,
+    timeoutMs: 2_000 * timeScale(),
+  });
   const target = { host: 'x', port: (server.address() as AddressInfo).port, priority: 0, weight: 0 };
   const lookUp = () => client.findCertificates({ targets: [target], mail: 'bob@direct.example.org' });
   const answers = await Promise.all(Array.from({ length: 300 }, lookUp));
