@@ -221,6 +221,9 @@ describe('the screens of settings', { skip }, () => {
       (rows) => rows.length === 1 && rows[0]?.includes(address) === true,
       'the row is found',
     );
+    await page.getByText('1 row', { exact: true }).waitFor();
+    await world.show(page, '/audit?action=message.find');
+    await page.getByText('More than 50 rows', { exact: true }).waitFor();
   });
 
   it('says when a search of the audit trail was cut, and goes on', async () => {
@@ -362,6 +365,21 @@ describe('the screens of settings', { skip }, () => {
       );
       await checkAccessibility(own, `${target} of an administrator`);
     }
+    // What is saved holds no more than what is shown.
+    for (const [target, row] of [
+      ['/clients', /,Hillside EHR,|^Hillside EHR,/],
+      ['/organizations', /^hillside,Hillside Clinic,/],
+      ['/domains/direct.hillside.example', undefined],
+      ['/webhooks', undefined],
+      ['/edge-accounts', undefined],
+      ['/messages', undefined],
+    ] as const) {
+      await world.show(own, target);
+      const { lines } = await saveCsv(own);
+      const rows = lines.slice(1);
+      assert.equal(rows.length, row === undefined ? 0 : 1, lines.join('\n'));
+      if (row !== undefined) assert.match(rows.join(), row);
+    }
     await world.show(own, '/domains/direct.hillside.example');
     await choose(own, 'Add an address');
 
@@ -403,10 +421,22 @@ describe('the screens of settings', { skip }, () => {
     assert.equal(await ask(page, 'POST', '/clients', { name, scopes: ['messaging.api'] }), 201);
     const auditor = await world.openPage({ role: 'auditor' });
     const domain = 'direct.riverside.example';
+    const [client] = await world.sandbox.world.hisp.oauth.clients.list();
+    assert.ok(client !== undefined);
+    const account = {
+      clientId: client.clientId,
+      username: 'front.desk',
+      addresses: [demoAddress],
+      protocols: ['imap', 'pop3'],
+    };
+    assert.equal(await ask(page, 'POST', '/edge-accounts', account), 201);
     const files = [
       ['/clients', 'clients.csv', /,"'=HYPERLINK\(""http:\/\/x\.example""\)",/],
       ['/webhooks', 'webhooks.csv', /\/hook,an EHR,/],
       ['/organizations', 'organizations.csv', /^operator,/],
+      ['/edge-accounts', 'edge-accounts.csv', /^front\.desk,.*,imap pop3,/],
+      ['/operators', 'operators.csv', /^[^,]+,operator,.*,\d+,\d+,[\d-]+T/],
+      ['/nodes', 'nodes.csv', /,api .*console,/],
       [
         `/domains/${domain}?q=${demoAddress}`,
         `addresses-${domain}.csv`,

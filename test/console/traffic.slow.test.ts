@@ -296,6 +296,11 @@ describe('the screens of the traffic', { skip }, () => {
     const auditor = await world.openPage({ role: 'auditor' });
     const files = [
       [`/queue?domain=${brokenDomain}`, 'queue.csv', new RegExp(`^${brokenDomain},1,0,`)],
+      [
+        `/queue/${brokenDomain}`,
+        `queue-${brokenDomain}.csv`,
+        new RegExp(`^[\\d-]+T\\S+Z,message,${demoAddress},dan@${brokenDomain},.*,urn:uuid:`),
+      ],
       ['/inbound?state=dead-lettered', 'inbound-dead-lettered.csv', new RegExp(`,${deadSender},`)],
       [
         '/inbound?state=received&from=echo',
@@ -513,6 +518,34 @@ describe('the screens of the traffic', { skip }, () => {
     assert.ok(last.listeners <= first.listeners * 1.1 + 20, 'listeners do not grow');
     assert.ok(last.bytes <= first.bytes * 1.15 + 500_000, 'the heap does not grow');
     await open.context().close();
+  });
+
+  it('counts what a search finds, and says when more addresses begin as typed than were searched for', async () => {
+    // Ten are looked up.
+    const names = Array.from({ length: 11 }, (_, at) => `mara.${String(at).padStart(2, '0')}`);
+    for (const name of names) await world.send(`${name}@${lapsedDomain}`);
+    const counted = page.locator('main p[role=status]');
+    await find('mara.00', `mara.00@${lapsedDomain}`);
+    await until(
+      () => counted.allInnerTexts(),
+      (texts) => texts.includes('1 message'),
+      'one is counted',
+    );
+    assert.doesNotMatch(await mainText(), /more addresses begin so/);
+    await find('mara.', 'mara.');
+    await shows(/more addresses begin so; type more of it/);
+    assert.ok((await counted.allInnerTexts()).includes('10 messages'));
+    await checkAccessibility(page, 'a search that found a part');
+  });
+
+  it('names an address as one word on a phone, where it may be broken at its dots', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await world.show(page, `/messages?q=mara.00@${lapsedDomain}`);
+    const session = await page.context().newCDPSession(page);
+    const { nodes } = await session.send('Accessibility.getFullAXTree');
+    const names = nodes.flatMap(({ role, name }) => (role?.value === 'link' ? [String(name?.value)] : []));
+    assert.ok(names.includes(`mara.00@${lapsedDomain} from ${demoAddress}`), names.join('\n'));
+    await page.setViewportSize({ width: 1440, height: 900 });
   });
 
   it('has received no message content', () => {

@@ -1,19 +1,18 @@
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 
 /** Directly after `@`, and before a dot: where a long address may be broken. */
 const breaks = /(?<=@)|(?=\.)/;
 
 /**
- * Text with places where it may be broken, so that no word of it is. Screen readers pause there: what takes
- * its name from such text has a label.
+ * Text with places where it may be broken, so that no word of it is. No `<wbr>`: in the name of a link it is a
+ * space ("ann@ direct .example").
  */
 export function breakable(text: string): ReactNode {
   return text.split(breaks).map((part, index) => (
     // The parts of one text never change their order.
-    <Fragment key={`${index} ${part}`}>
-      {index > 0 && <wbr />}
+    <span key={`${index} ${part}`} className={index > 0 ? 'may-break' : undefined}>
       {part}
-    </Fragment>
+    </span>
   ));
 }
 

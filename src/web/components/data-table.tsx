@@ -269,13 +269,21 @@ interface DataTableProps<Row> extends Omit<TableProps<Row>, 'rows' | 'canSort'> 
   readonly empty: ReactNode;
   /** Singular and plural of a new row: `message`, `messages`. */
   readonly noun: readonly [one: string, many: string];
+  /** The rows are found by a search or filters: their number is said. */
+  readonly isFiltered?: boolean;
 }
 
 /**
  * A table read by cursor: a button shows new rows, another loads more; loading, empty and error states
  * included.
  */
-export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<Row>): ReactNode {
+export function DataTable<Row>({
+  page,
+  empty,
+  noun,
+  isFiltered = false,
+  ...table
+}: DataTableProps<Row>): ReactNode {
   if (page.rows === undefined) {
     if (page.error !== null) return <ErrorState error={page.error} onRetry={page.retry} />;
     return <LoadingState lines={10} />;
@@ -293,6 +301,12 @@ export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<R
       {page.isOld && (
         <p className="searching" role="status">
           Searching. {page.rows.length > 0 && 'The rows below are those of the search before.'}
+        </p>
+      )}
+      {isFiltered && !page.isOld && page.rows.length > 0 && (
+        <p className="muted small" role="status">
+          {page.hasMore && 'More than '}
+          {formatNumber(page.rows.length)} {page.rows.length === 1 ? noun[0] : noun[1]}
         </p>
       )}
       {page.rows.length > 0 && <Table {...table} rows={page.rows} canSort={!page.hasMore} />}

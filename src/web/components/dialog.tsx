@@ -50,9 +50,7 @@ export function Dialog({
       }}
     >
       <div className="dialog-head">
-        <h2 id={heading} {...(title.includes('@') && { 'aria-label': title })}>
-          {title.includes('@') ? breakable(title) : title}
-        </h2>
+        <h2 id={heading}>{title.includes('@') ? breakable(title) : title}</h2>
         <button type="button" className="quiet" disabled={isLocked} onClick={onClose}>
           <Icon name="close" />
           <span className="visually-hidden">Close</span>

@@ -2,11 +2,9 @@ import { useState, type ReactNode } from 'react';
 import type { Page } from '../../app/console/contract/index.ts';
 import { useAnnounce } from './announce.tsx';
 import { formatNumber } from './time.tsx';
+import { toCsv, type CsvColumn } from './to-csv.ts';
 
-export interface CsvColumn<Row> {
-  readonly name: string;
-  readonly value: (row: Row) => string | number | null;
-}
+export type { CsvColumn };
 
 /** A list that is shown as one: its rows, for {@link ExportCsv}. */
 export const wholeList =
@@ -15,21 +13,6 @@ export const wholeList =
 
 /** A list of more rows is exported by the API or the command line. */
 const maxRows = 10_000;
-
-/** A spreadsheet must not read text of others as a formula. */
-function cell(value: string | number | null): string {
-  if (typeof value === 'number') return String(value);
-  const text = (value ?? '').replace(/^[=+\-@\t\r]/, "'$&");
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-export function toCsv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
-  const lines = [
-    columns.map(({ name }) => cell(name)),
-    ...rows.map((row) => columns.map((one) => cell(one.value(row)))),
-  ];
-  return lines.map((line) => `${line.join(',')}\r\n`).join('');
-}
 
 /** Saves what a list shows, all pages of it, as CSV. */
 export function ExportCsv<Row>({

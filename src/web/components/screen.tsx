@@ -40,9 +40,7 @@ export function Screen({
               <Icon name="back" /> {up.name}
             </Link>
           )}
-          <h1 {...(heading === undefined && /[.@]/.test(title) && { 'aria-label': title })}>
-            {heading ?? breakable(title)}
-          </h1>
+          <h1>{heading ?? breakable(title)}</h1>
           {lead !== undefined && <div className="lead">{lead}</div>}
         </div>
         {actions !== undefined && <div className="actions">{actions}</div>}

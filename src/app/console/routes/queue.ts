@@ -218,7 +218,9 @@ async function actOnQueue(
     action,
     preview,
     sentence: `${describeAction({ action, isDone: done !== '', domains, selected, running })}${
-      isFull ? ` These are the first ${maxSelected}; repeat it for those that wait behind them.` : ''
+      isFull
+        ? ` These are the first ${maxSelected.toLocaleString('en-US')}; repeat it for those that wait behind them.`
+        : ''
     }`,
     destinations: isHold ? domains.length : new Set(selected.map(({ domain }) => domain)).size,
     deliveries: selected.length,

@@ -112,6 +112,7 @@ export function AuditScreen(): ReactNode {
           isLines
           page={page}
           noun={['row', 'rows']}
+          isFiltered={Object.keys(filters).length > 0}
           idOf={idOf}
           empty={
             <EmptyState title="No matching row">

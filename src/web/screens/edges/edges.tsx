@@ -7,10 +7,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useParams } from 'wouter';
 import type { EdgeAccount, EdgeAccountList } from '../../../app/console/contract/index.ts';
-import type { ApiError } from '../../api/client.ts';
+import { get, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Table, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, wholeList, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { EdgeAccountDialog } from './account-form.tsx';
@@ -48,6 +49,15 @@ const columns: readonly Column<EdgeAccount>[] = [
   },
 ];
 
+const csvColumns: readonly CsvColumn<EdgeAccount>[] = [
+  { name: 'user name', value: ({ username }) => username },
+  { name: 'state', value: ({ text }) => text },
+  { name: 'client', value: ({ clientName }) => clientName },
+  { name: 'client id', value: ({ clientId }) => clientId },
+  { name: 'protocols', value: ({ protocols }) => protocols.join(' ') },
+  { name: 'addresses', value: ({ addresses }) => addresses.join(' ') },
+];
+
 function EdgeOverview(): ReactNode {
   const mayChange = useMay('settings.change');
   const [isAdding, setAdding] = useState(false);
@@ -60,11 +70,18 @@ function EdgeOverview(): ReactNode {
       title="Edge accounts"
       lead="Mail programs and EHR software that speak no REST: by IMAP, POP3, submission or the line edge."
       actions={
-        mayChange && (
-          <button type="button" className="primary" onClick={() => setAdding(true)}>
-            New account
-          </button>
-        )
+        <>
+          <ExportCsv
+            file="edge-accounts"
+            columns={csvColumns}
+            readPage={wholeList(() => get<EdgeAccountList>('/edge-accounts'))}
+          />
+          {mayChange && (
+            <button type="button" className="primary" onClick={() => setAdding(true)}>
+              New account
+            </button>
+          )}
+        </>
       }
     >
       {accounts.data === undefined && accounts.error !== null && (

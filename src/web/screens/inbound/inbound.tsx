@@ -276,6 +276,7 @@ function Rows({
         idOf={idOf}
         hrefOf={hrefOf}
         noun={['message', 'messages']}
+        isFiltered={isFiltered}
         empty={
           <EmptyState title={isFiltered ? 'No matching mail' : view.empty}>
             {isFiltered && <p>Remove the sender, the recipient, the time or the code to see more.</p>}

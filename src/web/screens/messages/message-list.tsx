@@ -182,6 +182,7 @@ export function MessageList(): ReactNode {
         idOf={idOf}
         hrefOf={({ messageId }) => messagePath(messageId)}
         noun={['message', 'messages']}
+        isFiltered={isFiltered}
         empty={
           isFiltered ? (
             <EmptyState title="No matching message">

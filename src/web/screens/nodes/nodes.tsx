@@ -6,10 +6,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Node, NodeList } from '../../../app/console/contract/index.ts';
-import type { ApiError } from '../../api/client.ts';
+import { get, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { Command } from '../../components/command.tsx';
 import { Table } from '../../components/data-table.tsx';
+import { ExportCsv, wholeList, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
@@ -26,6 +27,17 @@ const serviceWords: Readonly<Record<string, string>> = {
   ldap: 'LDAP',
 };
 
+const csvColumns: readonly CsvColumn<Node>[] = [
+  { name: 'host', value: ({ host }) => host },
+  { name: 'id', value: ({ id }) => id },
+  { name: 'state', value: ({ text }) => text },
+  { name: 'version', value: ({ version }) => version },
+  { name: 'serves', value: ({ serves }) => serves.join(' ') },
+  { name: 'directory load', value: ({ directory }) => directory.generation },
+  { name: 'heartbeat (UTC)', value: ({ heartbeatAt }) => heartbeatAt },
+  { name: 'started (UTC)', value: ({ startedAt }) => startedAt },
+];
+
 /** All nodes: `/nodes`. */
 export function NodesScreen(): ReactNode {
   const nodes = useQuery<NodeList, ApiError>({
@@ -37,6 +49,9 @@ export function NodesScreen(): ReactNode {
     <Screen
       title="Nodes"
       lead="The processes that serve from this database. None of them leads: each does what is due."
+      actions={
+        <ExportCsv file="nodes" columns={csvColumns} readPage={wholeList(() => get<NodeList>('/nodes'))} />
+      }
     >
       {nodes.data === undefined && nodes.error !== null && (
         <ErrorState error={nodes.error} onRetry={() => void nodes.refetch()} />

@@ -10,6 +10,7 @@ import type { OperatorEntry, OperatorList } from '../../../app/console/contract/
 import { get, type ApiError } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
+import { ExportCsv, wholeList, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
@@ -21,6 +22,15 @@ export function OperatorsScreen(): ReactNode {
   const { name } = useParams<{ name?: string }>();
   return name === undefined ? <Overview /> : <OperatorView key={name} name={decodeURIComponent(name)} />;
 }
+
+const csvColumns: readonly CsvColumn<OperatorEntry>[] = [
+  { name: 'name', value: ({ name }) => name },
+  { name: 'role', value: ({ role }) => role },
+  { name: 'state', value: ({ text }) => text },
+  { name: 'passkeys', value: ({ passkeys }) => passkeys },
+  { name: 'sessions', value: ({ sessions }) => sessions },
+  { name: 'created (UTC)', value: ({ createdAt }) => createdAt },
+];
 
 function Overview(): ReactNode {
   const mayChange = useMay('operators.change');
@@ -34,11 +44,18 @@ function Overview(): ReactNode {
       title="Operators"
       lead="The people who may use this console, and what lets them in."
       actions={
-        mayChange && (
-          <button type="button" className="primary" onClick={() => setAdding(true)}>
-            New operator
-          </button>
-        )
+        <>
+          <ExportCsv
+            file="operators"
+            columns={csvColumns}
+            readPage={wholeList(() => get<OperatorList>('/operators'))}
+          />
+          {mayChange && (
+            <button type="button" className="primary" onClick={() => setAdding(true)}>
+              New operator
+            </button>
+          )}
+        </>
       }
     >
       {list.data === undefined && list.error !== null && (

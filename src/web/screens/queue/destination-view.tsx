@@ -11,6 +11,7 @@ import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, type CsvColumn } from '../../components/export-csv.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
@@ -50,6 +51,20 @@ const columns: readonly Column<QueuedDelivery>[] = [
   { name: 'Expires', from: 'wide', align: 'end', cell: ({ givesUpAt }) => <Time at={givesUpAt} /> },
 ];
 
+const csvColumns: readonly CsvColumn<QueuedDelivery>[] = [
+  { name: 'since (UTC)', value: ({ createdAt }) => createdAt },
+  { name: 'kind', value: ({ kind }) => kind },
+  { name: 'from', value: ({ from }) => from },
+  { name: 'to', value: ({ to }) => to.join(' ') },
+  { name: 'reason', value: ({ reason }) => reason },
+  { name: 'text', value: ({ text }) => text },
+  { name: 'attempts', value: ({ attempts }) => attempts },
+  { name: 'last answer', value: ({ lastError }) => lastError },
+  { name: 'next attempt (UTC)', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { name: 'expires (UTC)', value: ({ givesUpAt }) => givesUpAt },
+  { name: 'message id', value: ({ messageId }) => messageId },
+];
+
 const idOf = (row: QueuedDelivery): string => row.id;
 const hrefOf = ({ kind, messageId }: QueuedDelivery): string | undefined =>
   kind === 'message' ? messagePath(messageId) : undefined;
@@ -62,10 +77,10 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
     queryKey: ['queue', 'destination', domain],
     queryFn: ({ signal }) => get<QueuePage>('/queue', { domain }, signal),
   });
+  const path = `/queue/${encodeURIComponent(domain)}`;
   const page = usePagedRows<QueuedDelivery>({
     queryKey: ['queue', 'deliveries', domain],
-    fetchPage: (cursor, signal) =>
-      get<DeliveryPage>(`/queue/${encodeURIComponent(domain)}`, { cursor }, signal),
+    fetchPage: (cursor, signal) => get<DeliveryPage>(path, { cursor }, signal),
     idOf,
     isReplaced: true,
   });
@@ -77,19 +92,26 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
       up={{ href: '/queue', name: 'Queue' }}
       {...(about === undefined ? {} : { lead: <About about={about} /> })}
       actions={
-        destination.data !== undefined && (
-          <QueueActions
-            actions={
-              about === undefined
-                ? ['hold']
-                : about.hold === null
-                  ? ['retry', 'hold', 'fail']
-                  : ['release', 'fail']
-            }
-            target={{ destinations: [domain] }}
-            onDone={() => setPicked(new Set())}
+        <>
+          <ExportCsv
+            file={`queue-${domain}`}
+            columns={csvColumns}
+            readPage={(cursor) => get<DeliveryPage>(path, { cursor, limit: 200 })}
           />
-        )
+          {destination.data !== undefined && (
+            <QueueActions
+              actions={
+                about === undefined
+                  ? ['hold']
+                  : about.hold === null
+                    ? ['retry', 'hold', 'fail']
+                    : ['release', 'fail']
+              }
+              target={{ destinations: [domain] }}
+              onDone={() => setPicked(new Set())}
+            />
+          )}
+        </>
       }
     >
       {chosen.length > 0 && (

@@ -137,6 +137,7 @@ export function QueueList(): ReactNode {
         hrefOf={(row) => `/queue/${encodeURIComponent(row.domain)}`}
         {...(mayChange ? { selection: { ids: picked, change: setPicked } } : {})}
         noun={['destination', 'destinations']}
+        isFiltered={domain !== ''}
         empty={
           domain === '' ? (
             <EmptyState title="Nothing is waiting">
