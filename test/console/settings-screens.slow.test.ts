@@ -436,7 +436,7 @@ describe('the screens of settings', { skip }, () => {
       ['/organizations', 'organizations.csv', /^operator,/],
       ['/edge-accounts', 'edge-accounts.csv', /^front\.desk,.*,imap pop3,/],
       ['/operators', 'operators.csv', /^[^,]+,operator,.*,\d+,\d+,[\d-]+T/],
-      ['/nodes', 'nodes.csv', /,api .*console,/],
+      ['/nodes', 'nodes.csv', /,api mail console edge,/],
       [
         `/domains/${domain}?q=${demoAddress}`,
         `addresses-${domain}.csv`,

@@ -89,8 +89,8 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
           ['Scopes', client.scopes.join(', ')],
           ['Addresses', <Addresses key="addresses" addresses={client.directAddresses} />],
           [
-            'Requests dispatched MDNs',
-            client.requestFinalDelivery ? 'yes, unless a send overrides it' : 'no',
+            'Final delivery',
+            client.requestFinalDelivery ? 'requested, unless a send overrides it' : 'not requested',
           ],
           [
             'Data use',
