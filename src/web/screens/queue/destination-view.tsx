@@ -62,7 +62,7 @@ const csvColumns: readonly CsvColumn<QueuedDelivery>[] = [
   { name: 'last answer', value: ({ lastError }) => lastError },
   { name: 'next attempt (UTC)', value: ({ nextAttemptAt }) => nextAttemptAt },
   { name: 'expires (UTC)', value: ({ givesUpAt }) => givesUpAt },
-  { name: 'message id', value: ({ messageId }) => messageId },
+  { name: 'wire id', value: ({ messageId }) => messageId },
 ];
 
 const idOf = (row: QueuedDelivery): string => row.id;
