@@ -4,8 +4,8 @@ import type { ReactNode } from 'react';
 const breaks = /(?<=@)|(?=\.)/;
 
 /**
- * Text with places where it may be broken, so that no word of it is. No `<wbr>`: in the name of a link it is a
- * space ("ann@ direct .example").
+ * Text with places where it may be broken, so that no word of it is. No `<wbr>`: it would be a space in the
+ * name of a link ("ann@ direct .example").
  */
 export function breakable(text: string): ReactNode {
   return text.split(breaks).map((part, index) => (
