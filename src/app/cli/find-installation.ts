@@ -1,7 +1,14 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { quoteForShell } from '../../core/index.ts';
 import path from 'node:path';
-import { copiedMark, hasSchema, loadConfig, PlatformError, type Config } from '../../platform/index.ts';
+import {
+  copiedMark,
+  hasSchema,
+  loadConfig,
+  PlatformError,
+  readJsonFile,
+  type Config,
+} from '../../platform/index.ts';
 
 /** Options of the command line that select the installation. Both take precedence over the environment. */
 export interface NamedInstallation {
@@ -78,7 +85,7 @@ function refuseForeign({ dataDir, storage: { file, url } }: Config): void {
  * must be created there.
  */
 export function refuseUnreadable(dataDir: string): void {
-  if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
+  if (existsSync(dataDir)) accessSync(`${dataDir}${path.sep}`, constants.X_OK);
 }
 
 /**
@@ -100,7 +107,7 @@ export function isInstalled({ storage, dataDir }: Config): boolean {
 function readDataDir(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
-    const { dataDir } = JSON.parse(readFileSync(file, 'utf8')) as { dataDir?: unknown };
+    const { dataDir } = readJsonFile(file) as { dataDir?: unknown };
     return typeof dataDir === 'string' ? path.resolve(path.dirname(file), dataDir) : undefined;
   } catch {
     return path.dirname(file);

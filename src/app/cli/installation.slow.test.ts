@@ -111,7 +111,8 @@ describe('the installation that commands work on', () => {
       added.note,
       /^Installation: .*one\nNext: openhisp key csr direct\.example\.org, then key import/,
     );
-    writeFileSync(path.join(folder, 'hisp.json'), JSON.stringify({ dataDir: 'one' }));
+    // Some editors begin a file with a byte order mark.
+    writeFileSync(path.join(folder, 'hisp.json'), `\ufeff${JSON.stringify({ dataDir: 'one' })}`);
     const elsewhere = { OPENHISP_DATA_DIR: path.join(folder, 'elsewhere') };
     for (const [words, env] of [
       [['domain', 'list', `--data-dir=${dataDir}`], elsewhere],
@@ -167,6 +168,12 @@ describe('the installation that commands work on', () => {
       assert.equal(code, 0, note);
       if (words[0] === 'audit') assert.match(out, /"actor":"operator:uid 54321"/);
     }
+  });
+
+  test('a file in the place of the folder is named as one', async () => {
+    const { code, note } = await run(['domain', 'list', '--data-dir', path.join(folder, 'hisp.json')]);
+    assert.equal(code, 1);
+    assert.match(note, /hisp\.json.*: a part of the path is not a folder/);
   });
 
   test('a database that cannot be opened is named', async () => {

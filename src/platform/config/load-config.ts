@@ -35,10 +35,15 @@ export function loadConfig(
   throw invalidConfig(problems);
 }
 
+/** Some editors begin a file with a byte order mark. */
+export function readJsonFile(file: string): unknown {
+  return JSON.parse(readFileSync(file, 'utf8').replace(/^\ufeff/, ''));
+}
+
 function readFile(file: string | undefined, problems: FieldProblem[]): Draft {
   if (file === undefined) return {};
   try {
-    const parsed: unknown = JSON.parse(readFileSync(file, 'utf8').replace(/^\ufeff/, ''));
+    const parsed = readJsonFile(file);
     if (isObject(parsed)) return parsed;
     problems.push({ field: file, reason: 'invalid', detail: 'The configuration file is not a JSON object.' });
   } catch (error) {
