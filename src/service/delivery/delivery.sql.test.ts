@@ -566,6 +566,16 @@ describe('attempts by class of the destination', () => {
 });
 
 describe('actions of operators on the queue', () => {
+  /** As a command has it. */
+  const openOther = (lifetimeMs?: number) =>
+    createDeliveryAdmin({
+      storage: world.storage,
+      vault: createVault(Buffer.alloc(32, 7)),
+      clock: world.clock,
+      onOutcome: async () => {},
+      ...(lifetimeMs !== undefined && { lifetimeMs }),
+    });
+
   it('another process can have a destination tried that this node leaves alone at present', () =>
     withRun(
       async (id) => {
@@ -573,19 +583,34 @@ describe('actions of operators on the queue', () => {
         const isBackingOff = async () => (await run.delivery.findWaiting([id]))[0]?.isBackingOff === true;
         await until(isBackingOff, 'the back-off');
         world.addDomain('down.example', '127.0.0.1');
-        const other = createDeliveryAdmin({
-          storage: world.storage,
-          vault: createVault(Buffer.alloc(32, 7)),
-          clock: world.clock,
-          onOutcome: async () => {},
-        });
-        assert.deepEqual(await other.retryNow({ deliveryId: id }), { retried: 1, running: 0 });
+        assert.deepEqual(await openOther().retryNow({ deliveryId: id }), { retried: 1, running: 0 });
         await hasOutcomes(1);
         assert.equal(run.outcomes[0]?.outcome, 'sent');
         world.addDomain('down.example', '127.0.0.9');
       },
       { limits: { failuresBeforeBackOff: 1, backOffMs: 3_600_000, maxBackOffMs: 3_600_000 } },
     ));
+
+  it('what another process stores is sent by this node, with the time that it is given', () =>
+    withRun(async (id) => {
+      const other = openOther(3_600_000);
+      const request = await other.prepare({
+        deliveryId: id,
+        kind: 'message',
+        from: parseDirectAddress('alice@direct.example'),
+        recipients: [parseDirectAddress('x@a.example')],
+        message: plainMessage(id, 'hello'),
+      });
+      await run.delivery.hold('a.example', { reason: 'maintenance', author: 'operator:jo' });
+      await world.storage.transaction((tx) => other.enqueue(tx, request));
+      const [waiting] = await run.delivery.findWaiting([id]);
+      // The shown time is that of the claim that ends it, ten minutes later.
+      const shownMs = 3_600_000 + 600_000;
+      assert.equal((waiting?.givesUpAt.getTime() ?? 0) - (waiting?.createdAt.getTime() ?? 0), shownMs);
+      await run.delivery.release('a.example');
+      await hasOutcomes(1);
+      assert.equal(run.outcomes[0]?.outcome, 'sent');
+    }));
 
   it('nothing goes to a destination on hold until it is released; others are not touched', () =>
     withRun(async (id) => {
