@@ -5,6 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import { makeTlsCertificate } from '../../../../test/support/tls-certificate.ts';
+import { isDatabaseAway } from './errors.ts';
 import { openPostgresStorage } from './open-postgres.ts';
 
 /** A message of the server: its type, the length of the rest, the rest (PostgreSQL 15, chapter 55.7). */
@@ -58,6 +59,11 @@ for (const [sqlState, text] of [
     await assert.rejects(open(t, [refusal(sqlState, text)]), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'PLATFORM_STORAGE_UNAVAILABLE');
       assert.ok(error.message.includes(text), error.message);
+      assert.equal(
+        isDatabaseAway(error),
+        false,
+        'a start does not wait for what only its operator can change',
+      );
       return true;
     });
   });
