@@ -7,7 +7,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { createLog, createMetrics, loadConfig } from '../../src/platform/index.ts';
 import { registerGauges } from '../../src/app/server/register-gauges.ts';
 import { createUpkeepWatch } from '../../src/app/server/watch-upkeep.ts';
-import { openInput, readReport, scheduleSource } from '../../src/service/directory/index.ts';
+import { formatReport, openInput, readReport, scheduleSource } from '../../src/service/directory/index.ts';
 import { runSchedules } from '../../src/service/directory/jobs/schedule.ts';
 import { openReleaseFolder } from '../../src/service/directory/load/npd/open-release.ts';
 import { endpoint, practitioner, role, to, writeLines } from './npd/release-files.ts';
@@ -47,6 +47,8 @@ test('the rest of a damaged file does not replace a source until its loss is acc
   assert.equal(await countServed(), 1000);
   const report = await readReport(world.storage);
   assert.deepEqual([report.loaded, report.removed, report.recordCount], [899, 101, 0], 'the report is kept');
+  const text = formatReport(report).join('\n');
+  assert.match(text, /, 899 to load \(.*\), 101 to be removed, 0 refused\nThe directory is unchanged\.$/m);
   assert.equal((await world.load(toCsv(rowsOf(899)), 'full', { acceptLoss: true })).removed, 101);
   assert.equal(await countServed(), 899);
 });
@@ -154,7 +156,7 @@ test('the command prints the report of a load that it refuses, and loads it with
     });
   const refused = await run();
   assert.equal(refused.code, 1);
-  assert.match(refused.out, /1000 rows read, 10 loaded .* 990 removed, 990 refused/);
+  assert.match(refused.out, /1000 rows read, 10 to load .* 990 to be removed, 990 refused/);
   assert.match(refused.out, /direct_address_invalid: 990/);
   assert.match(refused.err, /99 % of the rows are refused, more than 5 %.*--accept-loss/);
   assert.equal(await countServed(), 1000);

@@ -175,16 +175,18 @@ function note<Reason>(findings: Map<Reason, MutableFinding>, reason: Reason, lin
 
 /** The report as lines for a person. */
 export function formatReport(report: LoadReport): string[] {
+  const isFailed = report.failure !== undefined;
+  const place = intoSource(report) === '' ? 'directory' : `source ${report.sourceName}`;
   const counts =
-    `${report.rowsRead} rows read, ${report.loaded} loaded ` +
+    `${report.rowsRead} rows read, ${report.loaded} ${isFailed ? 'to load' : 'loaded'} ` +
     `(${report.added} added, ${report.changed} changed, ${report.unchanged} unchanged), ` +
-    `${report.removed} removed, ${report.refusedRows} refused` +
+    `${report.removed} ${isFailed ? 'to be removed' : 'removed'}, ${report.refusedRows} refused` +
     (report.skipped > 0 ? `, ${report.skipped} skipped` : '');
   return [
     `${report.kind} load of ${report.source}${intoSource(report)} (format ${report.format}), ${report.seconds.toFixed(1)} s`,
     ...(report.failure === undefined ? [] : [`ABORTED: ${report.failure}`]),
     counts,
-    `${report.recordCount} records in the ${intoSource(report) === '' ? 'directory' : `source ${report.sourceName}`}`,
+    isFailed ? `The ${place} is unchanged.` : `${report.recordCount} records in the ${place}`,
     ...(report.release === undefined ? [] : formatReleaseReport(report.release)),
     ...listFindings(report).map(formatFinding),
   ];
