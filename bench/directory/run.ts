@@ -65,11 +65,11 @@ interface BuildTimes {
   readonly writeMs: number;
 }
 
-async function prepareIndex(
+function prepareIndex(
   recordCount: number,
   shape: ShapeName,
   path: string,
-): Promise<{ index: ProviderIndex; build: Figures['build']; snapshot: Figures['snapshot'] }> {
+): { index: ProviderIndex; build: Figures['build']; snapshot: Figures['snapshot'] } {
   const timesPath = `${path}.json`;
   if (!existsSync(path)) {
     log(`building the index of ${recordCount} records`);
@@ -81,7 +81,7 @@ async function prepareIndex(
   }
   const { writeMs, ...build } = JSON.parse(readFileSync(timesPath, 'utf8')) as BuildTimes;
   const start = performance.now();
-  const index = openIndex(await readSnapshot(path));
+  const index = openIndex(readSnapshot(path));
   return {
     index,
     build,
@@ -166,7 +166,7 @@ async function measureService(
 async function main(): Promise<void> {
   const recordCount = Number(options.records);
   const path = options.snapshot ?? join(tmpdir(), `openhisp-bench-${process.pid}.idx`);
-  const { index, build, snapshot } = await prepareIndex(recordCount, shape, path);
+  const { index, build, snapshot } = prepareIndex(recordCount, shape, path);
   if (options.snapshot === undefined) {
     rmSync(path);
     rmSync(`${path}.json`);

@@ -129,10 +129,10 @@ async function measureSuggestions(load: Load): Promise<RequestTiming[]> {
   return timings;
 }
 
-async function bytesPerRecord(): Promise<{ index: number; words: number; records: number }> {
+function bytesPerRecord(): { index: number; words: number; records: number } {
   const snapshotDir = path.join(dataDir, 'directory');
   const file = readdirSync(snapshotDir).find((name) => name.endsWith('.idx')) ?? '';
-  const index = openIndex(await readSnapshot(path.join(snapshotDir, file)));
+  const index = openIndex(readSnapshot(path.join(snapshotDir, file)));
   const parts = index.memory();
   const sum = (list: typeof parts): number =>
     list.reduce((all, { bytes }) => all + bytes, 0) / index.recordCount;
@@ -197,7 +197,7 @@ try {
   const used = usedBy(child.pid);
   load.close();
   await stop(child);
-  const bytes = await bytesPerRecord();
+  const bytes = bytesPerRecord();
   const slow = each.filter(({ p95Ms }) => p95Ms > targetMs.p95);
   const isLate = ({ name, p95Ms }: RequestTiming): boolean =>
     p95Ms > (name === 'misspelt' ? targetMs.misspelt : targetMs.suggestion);

@@ -167,9 +167,9 @@ function formatRows(rows: readonly Row[]): string[] {
   ];
 }
 
-async function memoryOf(snapshotDir: string): Promise<readonly { part: string; bytes: number }[]> {
+function memoryOf(snapshotDir: string): readonly { part: string; bytes: number }[] {
   const file = readdirSync(snapshotDir).find((name) => name.endsWith('.idx')) ?? '';
-  const parts = openIndex(await readSnapshot(path.join(snapshotDir, file))).memory();
+  const parts = openIndex(readSnapshot(path.join(snapshotDir, file))).memory();
   return parts;
 }
 
@@ -191,7 +191,7 @@ try {
   const startMs = performance.now();
   await opened.directory.importFiles({ files: await openInput(csv), kind: 'full', acceptLoss: true });
   const importSeconds = (performance.now() - startMs) / 1000;
-  const parts = await memoryOf(opened.snapshotDir);
+  const parts = memoryOf(opened.snapshotDir);
   const memory = parts.filter(({ part }) => part.includes('.words.'));
   const sumOf = (list: typeof parts): number => list.reduce((sum, part) => sum + part.bytes, 0);
   const bytes = sumOf(memory);

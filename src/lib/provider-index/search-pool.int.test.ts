@@ -200,5 +200,5 @@ test('an index built in two threads, or into a snapshot, is the same as one buil
       )
       .sort();
   assert.deepEqual(textOf(two), textOf(one));
-  assert.deepEqual(textOf(await readSnapshot(file)), textOf(one));
+  assert.deepEqual(textOf(readSnapshot(file)), textOf(one));
 });

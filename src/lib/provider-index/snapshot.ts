@@ -1,15 +1,5 @@
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  read,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { getSystemErrorMessage, promisify } from 'node:util';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { getSystemErrorMessage } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { errorText } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
@@ -152,66 +142,27 @@ function headerFor(head: Uint8Array): Buffer {
 }
 
 /**
- * Rejects with INDEX_SNAPSHOT_INVALID for anything that is not a whole snapshot of this version, also when
- * there is no file.
+ * Throws INDEX_SNAPSHOT_INVALID for anything that is not a whole snapshot of this version, also when there is
+ * no file.
  */
-export async function readSnapshot(path: string): Promise<SharedIndexBytes> {
+export function readSnapshot(path: string): SharedIndexBytes {
   const file = openSnapshot(path);
-  const reads: Promise<void>[] = [];
   try {
     const head = readHead(file);
     const buffers = head.parts.map((spec) => new SharedArrayBuffer(spec.bytes));
-    const pieces = piecesOf(buffers);
-    const checksums = new Uint32Array(buffers.length);
-    for (const [index, { bytes, part }] of pieces.entries()) {
-      for (const piece of pieces.slice(reads.length, index + readsAtOnce)) reads.push(readPiece(file, piece));
-      await reads[index];
-      checksums[part] = crc32(bytes, checksums[part]);
+    let at = headerBytes;
+    for (const [index, buffer] of buffers.entries()) {
+      at += readAll(file, new Uint8Array(buffer), at).length;
+      if (checksumOf(new Uint8Array(buffer)) !== head.parts[index]?.checksum)
+        throw invalid('a checksum does not hold');
     }
-    if (head.parts.some(({ checksum }, part) => checksum !== checksums[part]))
-      throw invalid('a checksum does not hold');
     return { layout: head.layout, buffers };
   } finally {
-    await Promise.allSettled(reads);
     closeSync(file);
   }
 }
 
-/** A part of a buffer, and where it is in the file. */
-interface Piece {
-  readonly part: number;
-  readonly bytes: Uint8Array;
-  readonly at: number;
-}
-
-// Memory that is filled for the first time costs more than reading: several threads fill it, and what is read
-// has its checksum made meanwhile.
-const readsAtOnce = 4;
-const pieceBytes = 16 << 20;
-
-function piecesOf(buffers: readonly SharedArrayBuffer[]): Piece[] {
-  const pieces: Piece[] = [];
-  let at = headerBytes;
-  for (const [part, buffer] of buffers.entries())
-    for (let start = 0; start < buffer.byteLength; start += pieceBytes) {
-      const bytes = new Uint8Array(buffer, start, Math.min(pieceBytes, buffer.byteLength - start));
-      pieces.push({ part, bytes, at });
-      at += bytes.length;
-    }
-  return pieces;
-}
-
-async function readPiece(file: number, { bytes, at }: Piece): Promise<void> {
-  for (let position = 0; position < bytes.length;) {
-    const { bytesRead } = await readInto(file, bytes, position, bytes.length - position, at + position);
-    if (bytesRead === 0) throw invalid('it is cut short');
-    position += bytesRead;
-  }
-}
-
-const readInto = promisify(read);
-
-/** Reads the whole file without keeping it. Throws INDEX_SNAPSHOT_INVALID as {@link readSnapshot}. */
+/** Reads the whole file without keeping it. Throws INDEX_SNAPSHOT_INVALID as {@link readSnapshot} does. */
 export function checkSnapshot(path: string): void {
   const file = openSnapshot(path);
   const chunk = Buffer.alloc(1 << 20);

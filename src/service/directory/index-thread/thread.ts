@@ -37,7 +37,7 @@ function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
       save(request.bytes, request.snapshotPath);
       return { kind: 'taken' };
     case 'load':
-      return readSnapshot(request.snapshotPath).then((bytes) => ({ kind: 'index', bytes }));
+      return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
     case 'records':
       return { kind: 'records', records: findRecords(request.base, request.ids) };
     case 'copy':
