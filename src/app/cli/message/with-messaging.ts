@@ -29,10 +29,10 @@ export function withMessaging(
   context: CliContext,
   work: (messaging: MessagingOperator) => Promise<void>,
 ): Promise<void> {
-  return withParts(context, async (parts) => {
-    const counts = createEventCounts(parts);
+  return withServices(context, async (services) => {
+    const counts = createEventCounts(services);
     try {
-      await work(createMessagingOperator({ ...parts, emit: counts.emit, operator: context.actor() }));
+      await work(createMessagingOperator({ ...services, emit: counts.emit, operator: context.actor() }));
     } finally {
       await counts.close();
     }
@@ -44,14 +44,14 @@ export function withSending(
   context: CliContext,
   work: (messaging: Messaging) => Promise<void>,
 ): Promise<void> {
-  return withParts(context, async (parts) => {
-    const { config } = parts;
+  return withServices(context, async (services) => {
+    const { config } = services;
     const createMessaging = await loadMessaging();
     const messaging = createMessaging({
-      ...parts,
-      clients: createOauth(parts).clients,
+      ...services,
+      clients: createOauth(services).clients,
       delivery: createDeliveryAdmin({
-        ...parts,
+        ...services,
         onOutcome: delegate,
         lifetimeMs: config.delivery.giveUpHours * 3_600_000,
       }),
@@ -69,22 +69,22 @@ export function withSending(
 /** What a command leaves to the server. */
 const delegate = (): Promise<never> => Promise.reject(new TypeError('a command only stores'));
 
-type Parts = ReturnType<typeof openParts>;
+type Services = ReturnType<typeof openServices>;
 
-function openParts(installation: AuditedInstallation) {
+function openServices(installation: AuditedInstallation) {
   const common = { ...installation, clock: systemClock, log: silentLog };
   // Never started: notifications are stored, and the service sends them.
   return { ...common, webhooks: createWebhooks({ ...common, post: delegate }), trust: createTrust(common) };
 }
 
-async function withParts(context: CliContext, work: (parts: Parts) => Promise<void>): Promise<void> {
+async function withServices(context: CliContext, work: (services: Services) => Promise<void>): Promise<void> {
   try {
     await withInstallation(context, async (installation) => {
-      const parts = openParts(installation);
+      const services = openServices(installation);
       try {
-        await work(parts);
+        await work(services);
       } finally {
-        await parts.webhooks.close();
+        await services.webhooks.close();
       }
     });
   } catch (error) {

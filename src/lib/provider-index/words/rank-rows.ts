@@ -292,6 +292,7 @@ function firstByName(bits: Uint32Array, limit: number, { columns }: WordContext)
   }
 }
 
+/** Further rows of one name, or at one distance, are in the order of their ids. */
 const mostOfName = 4096;
 
 interface Combination {

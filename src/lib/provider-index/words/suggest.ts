@@ -38,10 +38,14 @@ export function suggest(query: SuggestionQuery, parts: readonly IndexPart[]): Su
       nearlyMeant: totalCount > 0 ? [] : findNearlyMeant(query, sets, parts),
     };
   } finally {
-    for (const { context } of parts) {
-      context.compiled.clear();
-      context.pool.releaseAll();
-    }
+    releaseSets(parts);
+  }
+}
+
+function releaseSets(parts: readonly IndexPart[]): void {
+  for (const { context } of parts) {
+    context.compiled.clear();
+    context.pool.releaseAll();
   }
 }
 
@@ -146,15 +150,19 @@ function findNearlyMeant(
 ): string[] {
   const { words } = query;
   if (words.length < 2) return [];
-  const texts: string[] = [];
-  for (const left of words.keys()) {
-    const places = [...words.keys()].filter((place) => place !== left);
-    if (countOf(findIn(sets, places)) === 0) continue;
-    const text = places.map((place) => words[place]?.text).join(' ');
-    if (countOf(findRecords({ ...query, words: parseWords(text) }, parts).found) > 0) texts.push(text);
-    if (texts.length === maxNearlyMeant) break;
+  const places = [...words.keys()];
+  const texts = places
+    .map((left) => places.filter((place) => place !== left))
+    .filter((rest) => countOf(findIn(sets, rest)) > 0)
+    .map((rest) => rest.map((place) => words[place]?.text).join(' '));
+  const meant: string[] = [];
+  for (const text of texts) {
+    // The sets of one text at a time: those of sixteen words are many.
+    releaseSets(parts);
+    if (countOf(findRecords({ ...query, words: parseWords(text) }, parts).found) > 0) meant.push(text);
+    if (meant.length === maxNearlyMeant) break;
   }
-  return texts;
+  return meant;
 }
 
 // Records of a person have a name.

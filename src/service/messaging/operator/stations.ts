@@ -152,7 +152,7 @@ const places: Readonly<Record<NonNullable<CertificatePlace['source']>, string>> 
   'ldap-domain': 'for the domain in LDAP',
 };
 
-/** Attempts of before have no place. */
+/** Attempts of earlier versions name no source. */
 function describePlace({ source, isCached }: CertificatePlace = {}): string {
   if (source === undefined || !Object.hasOwn(places, source)) return 'A certificate was found.';
   return `A certificate was found ${places[source]}${isCached === true ? ' earlier, and the answer is still valid' : ''}.`;
