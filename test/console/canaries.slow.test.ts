@@ -392,6 +392,10 @@ describe('data that the admin API never returns', () => {
       'post /webhooks/{id}/disable': [{ names: ['nothing'], status: 404 }],
       'post /webhooks/{id}/enable': [{ names: [hook.webhook.id] }],
       'post /webhooks/{id}/test': [{ names: [hook.webhook.id] }, { names: [deadHook.webhook.id] }],
+      'post /test-messages': [
+        { body: { fromDirectAddress: demoAddress, toDirectAddress: partners.processed } },
+        { body: { fromDirectAddress: planted.subject, toDirectAddress: planted.text }, status: 400 },
+      ],
       'get /playground': [{}],
       'post /playground/send': [{ body: { to: partners.processed, sample: 'referral-note' } }],
       'get /playground/exchange/{messageId}': [{ ...message, status: 404 }],
