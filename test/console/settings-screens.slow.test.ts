@@ -237,6 +237,13 @@ describe('the screens of settings', { skip }, () => {
     await choose(page, 'Search further');
     await page.getByText('No matching row').waitFor();
     await page.unrouteAll({ behavior: 'wait' });
+    await page.route('**/admin/v1/audit?*', async (route) => {
+      const { result } = (await (await route.fetch()).json()) as { readonly result: object[] };
+      await route.fulfill({ json: { result: result.slice(0, 3), next: 'made-up' } });
+    });
+    await world.show(page, '/audit?action=message.find');
+    await page.getByText('3 rows so far', { exact: true }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   it('leads from an audit row to its message by either id, to its client, and to the other rows of an address', async () => {

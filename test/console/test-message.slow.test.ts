@@ -83,6 +83,11 @@ describe('a test message', { skip }, () => {
   it('says in the dialog why a sender is refused, and keeps what was typed', async () => {
     await openDialog(partners.processed);
     await checkAccessibility(page, 'the dialog');
+    assert.equal(
+      await page.locator('[aria-live] dialog, p dialog').count(),
+      0,
+      'nothing reads all of it aloud',
+    );
     for (const [from, problem] of [
       ['mallory@elsewhere.example', /not an active address of this service/],
       ['<img src=x onerror=alert(1)>@x', /Not a Direct address/],

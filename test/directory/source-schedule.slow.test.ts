@@ -97,11 +97,13 @@ test('a file that no node finds shows in the status until one does', async () =>
   assert.equal(await failureAfter(60), undefined, 'another node may have it');
   const missing = `the service does not find the file: ENOENT: no such file or directory, stat '${file}'`;
   assert.equal(await failureAfter(11), missing);
-  const { checkedAt = '', failedSince } = (await countySource())?.schedule ?? {};
-  assert.equal(failedSince, new Date(Date.parse(checkedAt) + hourMs).toISOString(), 'when it was due');
+  const firstFailedAt = world.clock.now().toISOString();
+  assert.equal(await failureAfter(60), missing);
+  assert.equal((await countySource())?.schedule?.failedSince, firstFailedAt);
   await writeFile(file, content);
   await utimes(file, mtime, mtime);
   assert.equal(await failureAfter(1), undefined, 'it is there again, unchanged');
+  assert.equal((await countySource())?.schedule?.failedSince, undefined);
   await scheduleSource(world, 'county', { path: `${file}.misspelt`, everyMs: hourMs });
   assert.match((await failureAfter(0)) ?? '', /no such file or directory, stat '.*\.misspelt'/);
 });
@@ -149,6 +151,7 @@ test('a broken file changes nothing that is served, shows in the status, and is 
   await writeOld('first', 30);
   await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
   await runSchedules(contextOf(world));
+  const [{ mtime }, content] = [await stat(file), await readFile(file)];
   await writeFile(file, 'nothing,here\n1,2\n');
   const at = new Date(Date.now() - 120_000);
   await utimes(file, at, at);
@@ -157,13 +160,23 @@ test('a broken file changes nothing that is served, shows in the status, and is 
   assert.deepEqual(await addresses(), ['first@d.example']);
   assert.match((await countySource())?.schedule?.failure ?? '', /columns of a directory/);
   const firstFailedAt = world.clock.now().toISOString();
-  for (const content of ['still,nothing\n1,2\n', 'nothing,here\n']) {
-    await writeFile(file, content);
+  for (const other of ['still,nothing\n1,2\n', 'nothing,here\n']) {
+    await writeFile(file, other);
     await utimes(file, at, at);
     world.clock.advance(hourMs);
     assert.deepEqual(await runSchedules(contextOf(world)), []);
     assert.equal((await countySource())?.schedule?.failedSince, firstFailedAt);
   }
+  await writeFile(file, content);
+  await utimes(file, mtime, mtime);
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(contextOf(world)), []);
+  assert.equal((await countySource())?.schedule?.failedSince, undefined, 'it is as it was loaded');
+  await writeFile(file, 'nothing,here\n');
+  await utimes(file, at, at);
+  world.clock.advance(hourMs);
+  await runSchedules(contextOf(world));
+  assert.equal((await countySource())?.schedule?.failedSince, world.clock.now().toISOString());
   await writeOld('second', 10);
   world.clock.advance(hourMs);
   assert.deepEqual(await runSchedules(contextOf(world)), ['county']);

@@ -56,7 +56,7 @@ export interface SourceStatus {
     readonly checkedAt?: string;
     /** Why the last scheduled load failed. */
     readonly failure?: string;
-    /** ISO 8601, UTC: the first failed load after the served one, or when the missing file was due. */
+    /** ISO 8601, UTC: the first failure since the last success. */
     readonly failedSince?: string;
   };
 }
@@ -131,7 +131,7 @@ async function readSource(db: DirectoryDb, row: SourceRow): Promise<SourceStatus
   const active = row.active_load_id === null ? undefined : await findLoad(db, row.active_load_id);
   const previous = await findPreviousLoad(db, active);
   const { schedule_path: path, schedule_every_ms: everyMs, schedule_checked_at: checkedAt } = row;
-  const failedSince = row.schedule_failure === '' ? undefined : await findFailedSince(db, row);
+  const failedAt = row.schedule_failed_at;
   return {
     name: row.name,
     exportRight: row.export_right,
@@ -145,26 +145,10 @@ async function readSource(db: DirectoryDb, row: SourceRow): Promise<SourceStatus
             everyMs,
             ...(checkedAt === 0 ? {} : { checkedAt: new Date(checkedAt).toISOString() }),
             ...(row.schedule_failure === '' ? {} : { failure: row.schedule_failure }),
-            ...(failedSince !== undefined && { failedSince: new Date(failedSince).toISOString() }),
+            ...(failedAt === null ? {} : { failedSince: new Date(failedAt).toISOString() }),
           },
         }),
   };
-}
-
-/** Undefined for a file that was never found: when it was first looked for is not stored. */
-async function findFailedSince(db: DirectoryDb, row: SourceRow): Promise<number | undefined> {
-  const first = await db
-    .selectFrom('directory_load')
-    .select('started_at')
-    .where('source_name', '=', row.name)
-    .where('state', '=', 'failed')
-    .where('id', '>', row.active_load_id ?? 0)
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst();
-  if (first !== undefined) return first.started_at;
-  const checkedAt = row.schedule_checked_at;
-  return checkedAt === 0 ? undefined : checkedAt + (row.schedule_every_ms ?? 0);
 }
 
 /**

@@ -42,15 +42,22 @@ export async function toClient(db: Db, row: OauthTables['oauth_client']): Promis
   return withSecrets(row, await selectSecrets(db).where('client_id', '=', row.client_id).execute());
 }
 
-/** All clients with the names of their secrets, by age; in two statements, however many they are. */
-export async function listClients(db: Db): Promise<readonly Client[]> {
+/**
+ * All clients, or those named, with the names of their secrets, by age; in two statements, however many they
+ * are.
+ */
+export async function listClients(db: Db, clientIds?: readonly string[]): Promise<readonly Client[]> {
   const rows = await db
     .selectFrom('oauth_client')
     .selectAll()
+    .$if(clientIds !== undefined, (query) => query.where('client_id', 'in', clientIds ?? []))
     .orderBy('created_at')
     .orderBy('client_id')
     .execute();
-  const secrets = Map.groupBy(await selectSecrets(db).execute(), (secret) => secret.client_id);
+  const secretRows = await selectSecrets(db)
+    .$if(clientIds !== undefined, (query) => query.where('client_id', 'in', clientIds ?? []))
+    .execute();
+  const secrets = Map.groupBy(secretRows, (secret) => secret.client_id);
   return rows.map((row) => withSecrets(row, secrets.get(row.client_id) ?? []));
 }
 

@@ -37,7 +37,8 @@ export interface NewClient extends ClientSettings {
 export interface ClientStore {
   /** Throws OAUTH_CLIENT_EXISTS or OAUTH_CLIENT_SETTINGS_INVALID with the fields at fault. */
   create(client: NewClient): Promise<IssuedCredentials>;
-  list(): Promise<readonly Client[]>;
+  /** All, or those named. */
+  list(clientIds?: readonly string[]): Promise<readonly Client[]>;
   /** The ids of those of an organization. Throws INTEGRITY_ROW_CHANGED. */
   listIds(organizationId: string): Promise<readonly string[]>;
   /** Throws OAUTH_CLIENT_UNKNOWN, as do all that follow. */
@@ -170,7 +171,7 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
         throw errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE' ? clientExists(row.client_id) : error;
       });
     },
-    list: () => listClients(db),
+    list: (clientIds) => listClients(db, clientIds),
     async listIds(organizationId) {
       const rows = await db
         .selectFrom('oauth_client')

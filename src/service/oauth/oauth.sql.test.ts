@@ -82,6 +82,7 @@ test('a client is found again with its settings, and its secret is nowhere', asy
     [issued.secretId],
   );
   assert.ok(!JSON.stringify(await oauth.clients.list()).includes(issued.clientSecret));
+  assert.deepEqual(await oauth.clients.list([issued.clientId, 'unknown']), [client]);
   assert.match(issued.clientSecret, /^ohs_[\w-]{43}$/);
 });
 

@@ -17,7 +17,7 @@ export interface KeyWarning {
   /** Of the pair that serves longest; empty if there is none. */
   readonly keyPair: string;
   readonly notAfter: Date | undefined;
-  /** Of a domain that never had a key: when it was added. */
+  /** Of a domain that never had a key, nor any of its addresses: when it was added. */
   readonly addedAt?: Date;
 }
 
@@ -70,6 +70,8 @@ interface ActivePair extends KeyFacts {
 /** Certificates read before the event loop gets its turn; one takes up to 0.1 ms. */
 const certificatesPerTurn = 100;
 
+const domainOf = (owner: string): string => owner.slice(owner.lastIndexOf('@') + 1);
+
 export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 'clock'>): KeyDates {
   const db = storage.tables<TrustTables>();
   let known: ReadonlyMap<string, KeyFacts> = new Map();
@@ -105,7 +107,7 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
       return facts === undefined ? [] : [{ id, owner, ...facts }];
     });
     known = new Map(pairs.map(({ id, notBefore, notAfter, uses }) => [id, { notBefore, notAfter, uses }]));
-    return Map.groupBy(pairs, ({ owner }) => owner.slice(owner.lastIndexOf('@') + 1));
+    return Map.groupBy(pairs, ({ owner }) => domainOf(owner));
   }
 
   /** Of all hosted domains, or of the one named. */
@@ -116,7 +118,7 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
       .$if(only !== undefined, (query) => query.where('d.domain', '=', (only ?? '').toLowerCase()));
   }
 
-  /** When the domains were added that never had a key. */
+  /** When the domains were added that never had a key, nor any of their addresses. */
   async function findNeverKeyed(only: string | undefined): Promise<ReadonlyMap<string, Date>> {
     const rows = await selectDomains(only)
       .select('d.created_at')
@@ -124,7 +126,17 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
         not(exists(selectFrom('key_pair as k').select('k.id').whereRef('k.owner', '=', 'd.domain'))),
       )
       .execute();
-    return new Map(rows.map((row) => [row.domain, new Date(row.created_at)]));
+    if (rows.length === 0) return new Map();
+    // In one pass: a search for each domain would read all keys each time.
+    const owners = await db
+      .selectFrom('key_pair')
+      .select('owner')
+      .distinct()
+      .where('owner', 'like', `%@${only?.toLowerCase() ?? '%'}`)
+      .execute();
+    const keyed = new Set(owners.map(({ owner }) => domainOf(owner)));
+    const never = rows.filter(({ domain }) => !keyed.has(domain));
+    return new Map(never.map((row) => [row.domain, new Date(row.created_at)]));
   }
 
   async function findOutOfUse(only: string | undefined): Promise<ReadonlySet<string>> {

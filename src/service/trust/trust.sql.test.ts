@@ -461,6 +461,20 @@ describe('dates of keys', () => {
     assert.equal((await trust.findKeyDates(half))[0]?.warnings[0]?.addedAt, undefined, 'it has had a key');
   });
 
+  it('tells of no domain whose address had a key that it never had one', async () => {
+    const name = 'bound.example.org';
+    await trust.addDomain(name);
+    const address = parseDirectAddress(`only@${name}`);
+    await trust.retireKeyPair(await addKey(address, await issue({ address })), { isForced: true });
+    for (const only of [name, undefined]) {
+      const found = (await trust.findKeyDates(only)).find((one) => one.domain === name);
+      assert.deepEqual(
+        found?.warnings.map(({ problem, addedAt }) => [problem, addedAt]),
+        [['missing', undefined]],
+      );
+    }
+  });
+
   it('reports nothing of a domain whose addresses are all disabled, until one is enabled again', async () => {
     const name = 'formerly.example.org';
     const addresses = ['one', 'two'].map((local) => parseDirectAddress(`${local}@${name}`));

@@ -305,8 +305,9 @@ export function DataTable<Row>({
       )}
       {isFiltered && !page.isOld && page.rows.length > 0 && (
         <p className="muted small" role="status">
-          {page.hasMore && 'More than '}
+          {page.hasMore && !page.isCut && 'More than '}
           {formatNumber(page.rows.length)} {page.rows.length === 1 ? noun[0] : noun[1]}
+          {page.isCut && ' so far'}
         </p>
       )}
       {page.rows.length > 0 && <Table {...table} rows={page.rows} canSort={!page.hasMore} />}

@@ -45,7 +45,7 @@ export function ExportCsv<Row>({
       URL.revokeObjectURL(url);
       const isCut = cursor !== undefined;
       announce({
-        text: `${formatNumber(rows.length)} rows saved${isCut ? ': the first of more. Choose a shorter period' : ''}.`,
+        text: `${formatNumber(rows.length)} rows saved${isCut ? ': the first of more. Narrow the list, or read all of it by the admin API' : ''}.`,
       });
     } catch (error) {
       announce({

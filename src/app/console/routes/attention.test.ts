@@ -130,7 +130,10 @@ describe('what needs attention', () => {
     const near = { clientId: 'c', name: 'EHR', used: 80_000, allowed: 100_000 };
     const [line] = listAttention({ ...quiet, nearQuotas: [near] });
     assert.equal(line?.title, 'EHR: 80,000 of 100,000 directory records of today');
-    assert.match(line?.text ?? '', /refused until midnight \(UTC\) once it is reached/);
+    assert.match(
+      line?.text ?? '',
+      /refused until midnight \(UTC\) once it is reached\. Ask whoever runs the client/,
+    );
   });
 
   it('has one line for all but five of a kind', () => {

@@ -276,7 +276,7 @@ function nearQuotas({ nearQuotas: quotas }: Situation): Attention[] {
       id: `quota:${clientId}`,
       level: used >= allowed ? 'failed' : 'warning',
       title: `${name}: ${used.toLocaleString('en-US')} of ${allowed.toLocaleString('en-US')} directory records of today`,
-      text: `Its searches are refused until midnight (UTC)${used >= allowed ? '' : ' once it is reached'}. Ask its operator, or raise the limit of the client.`,
+      text: `Its searches are refused until midnight (UTC)${used >= allowed ? '' : ' once it is reached'}. Ask whoever runs the client; the operator of this HISP can raise its limit.`,
       since: null,
       link: `/clients/${encodeURIComponent(clientId)}`,
     }),

@@ -269,7 +269,7 @@ async function readOwned(
 async function findNearQuotas({ storage, clock, oauth, config }: ConsoleServices): Promise<NearQuota[]> {
   const used = await readUsedToday(storage, undefined, clock.now());
   if (used.size === 0) return [];
-  return (await oauth.clients.list()).flatMap(({ clientId, name, limits, disabledAt }) => {
+  return (await oauth.clients.list([...used.keys()])).flatMap(({ clientId, name, limits, disabledAt }) => {
     const count = used.get(clientId) ?? 0;
     const allowed = limits.directoryRecordsPerDay ?? config.directory.recordsPerDay;
     if (disabledAt !== undefined || count < allowed * nearShare) return [];

@@ -11,7 +11,7 @@ export function writeTicket(
     `Direct message ${message.messageId}`,
     `Wire id     ${message.wireId}`,
     ...(message.requestId === '' ? [] : [`Request id  ${message.requestId}`]),
-    ...(message.clientId === '' ? [] : [`Client      ${message.clientId} (${message.clientName})`]),
+    ...writeSender(message),
     `From        ${message.from}`,
     `${message.direction === 'out' ? 'Accepted ' : 'Received '}   ${message.acceptedAt}`,
     `Status      ${message.status}: ${message.sentence}`,
@@ -21,6 +21,12 @@ export function writeTicket(
     `${config.smtp.hostname}, openhisp ${version}; times in UTC.`,
   ];
   return toText(lines);
+}
+
+function writeSender({ clientId, clientName }: MessageDetails): string[] {
+  if (clientId === '') return [];
+  if (clientId.startsWith('operator:')) return [`Test by     ${clientId.slice('operator:'.length)}`];
+  return [`Client      ${clientId}${clientName === '' ? '' : ` (${clientName})`}`];
 }
 
 const toText = (lines: readonly string[]): string => `${lines.map((line) => oneLine(line)).join('\n')}\n`;

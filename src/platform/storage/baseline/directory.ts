@@ -14,7 +14,8 @@ export const directoryTables = (): readonly string[] => [
     schedule_every_ms bigint,
     schedule_checked_at bigint not null default 0,
     schedule_seen text not null default '',
-    schedule_failure text not null default ''
+    schedule_failure text not null default '',
+    schedule_failed_at bigint
   )`,
   // `file_keys`: whether records may be identified by a key of the file. `progress`: JSON, empty before and
   // after.
@@ -101,6 +102,6 @@ export const directoryTables = (): readonly string[] => [
     client_id text not null,
     day text not null,
     record_count bigint not null,
-    constraint directory_quota_key primary key (client_id, day)
+    constraint directory_quota_key primary key (day, client_id)
   )`,
 ];

@@ -50,6 +50,7 @@ export async function scheduleSource(
       schedule_checked_at: 0,
       schedule_seen: '',
       schedule_failure: '',
+      schedule_failed_at: null,
     };
     await storeSources(tx, insertSource(sources, row));
     const every = schedule === undefined ? {} : { everyMs: schedule.everyMs };
@@ -204,21 +205,24 @@ async function noteMissing(context: ScheduleContext, source: SourceRow, reason: 
 function noteCheck(
   context: ScheduleContext,
   source: SourceRow,
-  change: Partial<Pick<SourceRow, 'schedule_seen' | 'schedule_failure'>>,
+  change: CheckResult & { schedule_seen?: string },
 ): Promise<void> {
   return noteSource(context, source, { ...change, schedule_checked_at: context.clock.now().getTime() });
 }
 
+type CheckResult = Pick<SourceRow, 'schedule_failure'>;
+
 /** Unless the schedule was changed meanwhile. */
 async function noteSource(
-  { storage }: ScheduleContext,
-  { name, schedule_path: path, schedule_every_ms: everyMs }: SourceRow,
-  change: Partial<Pick<SourceRow, 'schedule_seen' | 'schedule_failure' | 'schedule_checked_at'>>,
+  { storage, clock }: ScheduleContext,
+  { name, schedule_path: path, schedule_every_ms: everyMs, schedule_failed_at: failedAt }: SourceRow,
+  change: CheckResult & Partial<Pick<SourceRow, 'schedule_seen' | 'schedule_checked_at'>>,
 ): Promise<void> {
+  const isFailing = change.schedule_failure !== '';
   await storage
     .tables<DirectoryTables>()
     .updateTable('directory_source')
-    .set(change)
+    .set({ ...change, schedule_failed_at: isFailing ? (failedAt ?? clock.now().getTime()) : null })
     .where('name', '=', name)
     .where('schedule_path', '=', path)
     .where('schedule_every_ms', '=', everyMs)

@@ -91,6 +91,7 @@ export function planSource(sources: readonly SourceRow[], name: string, createdA
     schedule_checked_at: 0,
     schedule_seen: '',
     schedule_failure: '',
+    schedule_failed_at: null,
   };
 }
 

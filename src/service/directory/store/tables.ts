@@ -54,6 +54,8 @@ export interface SourceRow {
   schedule_seen: string;
   /** Why the last scheduled load failed; empty if it did not. */
   schedule_failure: string;
+  /** The first of the failures since the last success; null if there is none. */
+  schedule_failed_at: number | null;
 }
 
 export interface LoadRow {

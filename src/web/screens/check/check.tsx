@@ -138,9 +138,9 @@ function Result({ check: { events, isRunning } }: { readonly check: Check }): Re
     <>
       <div aria-live="polite">
         {decision !== undefined && <DecisionView decision={decision} />}
-        {decision !== undefined && started !== undefined && <Test of={started} />}
         {failed?.type === 'failed' && <ErrorState error={new Error(failed.text)} />}
       </div>
+      {decision !== undefined && started !== undefined && <Test of={started} />}
       {started !== undefined && (
         <Section title="Discovery" note="Places are queried in order until one has a certificate.">
           <Steps
@@ -177,12 +177,14 @@ function Test({ of: { address, fromDomain } }: { readonly of: Started }): ReactN
   const [isOpen, setOpen] = useState(false);
   if (!maySend) return null;
   return (
-    <p className="check-test">
-      <button type="button" onClick={() => setOpen(true)}>
-        Send a test message
-      </button>
+    <>
+      <p className="check-test">
+        <button type="button" onClick={() => setOpen(true)}>
+          Send a test message
+        </button>
+      </p>
       {isOpen && <SendTest to={address} domain={fromDomain} onClose={() => setOpen(false)} />}
-    </p>
+    </>
   );
 }
 
