@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { createRandom } from '../support/fast-check.ts';
 import { checkCms, readSeeds } from './cms-target.ts';
 import { mutate } from './mutate-cms.ts';
 
@@ -15,20 +16,10 @@ function argument(name: string, fallback: number): number {
   return index < 0 ? fallback : Number(process.argv[index + 1]);
 }
 
-/** Small, fast and repeatable (mulberry32). */
-function createPick(seed: number): (limit: number) => number {
-  let state = seed >>> 0;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
-  };
-}
-
 const seconds = argument('seconds', 60);
 const seed = argument('seed', Date.now() & 0x7fff_ffff);
-const pick = createPick(seed);
+const random = createRandom('cms', seed);
+const pick = (limit: number): number => Math.floor(random() * limit);
 const seeds = readSeeds().filter(({ name }) => !name.startsWith('hostile'));
 const outcomes = new Map<string, number>();
 const end = Date.now() + seconds * 1000;

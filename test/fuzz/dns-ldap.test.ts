@@ -6,7 +6,8 @@ import { respond } from '../../src/lib/ldap/respond.ts';
 import { dnsTarget } from './dns.ts';
 import { fuzz, readCorpus } from './fuzz.ts';
 import { ldapTarget } from './ldap.ts';
-import { createRandomNumbers, mutate } from './mutate.ts';
+import { createRandom, seed } from '../support/fast-check.ts';
+import { mutate } from './mutate.ts';
 import { timeScale } from '../support/time-scale.ts';
 
 for (const target of [dnsTarget, ldapTarget]) {
@@ -19,13 +20,13 @@ for (const target of [dnsTarget, ldapTarget]) {
   }
 
   test(`SEC-11: the ${target.name} reader takes thousands of damaged samples`, async () => {
-    const { runs, outcomes } = await fuzz(target, { runs: 5_000, seconds: 20, seed: 20261121 });
+    const { runs, outcomes } = await fuzz(target, { runs: 5_000, seconds: 20, seed });
     assert.ok(runs > 0 && outcomes.size > 5);
   });
 }
 
 test('SEC-11: the LDAP client ends after any answer of a server', async (t) => {
-  const random = createRandomNumbers(20261121);
+  const random = createRandom('LDAP answers');
   const directory = { base: 'o=openhisp', findCertificates: () => [new Uint8Array(100).fill(0x30)] };
   const samples = [...readCorpus('ldap').values()];
   const damage = (message: Buffer) =>

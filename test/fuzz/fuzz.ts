@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { createRandomNumbers, mutate } from './mutate.ts';
+import { createRandom } from '../support/fast-check.ts';
+import { mutate } from './mutate.ts';
 
 /** A parser under test. */
 export interface FuzzTarget {
@@ -40,7 +41,7 @@ export async function fuzz(
   let slowestMs = 0;
   for (; runs < limits.runs && performance.now() < deadline; runs++) {
     const seed = limits.seed + runs;
-    const random = createRandomNumbers(seed);
+    const random = createRandom('fuzz', seed);
     const sample = corpus[Math.floor(random() * corpus.length)] ?? Buffer.alloc(0);
     const bytes = mutate(sample, corpus, target.tokens, random);
     const startedAt = performance.now();

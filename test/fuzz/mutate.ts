@@ -1,18 +1,7 @@
 /** Repeatable damage to bytes, for the fuzz programs of this folder. */
 
-/** Numbers from 0 up to and without 1; equal seeds give equal numbers. */
+/** Numbers from 0 up to and without 1. */
 export type RandomNumbers = () => number;
-
-/** A small generator (mulberry32); good enough to choose damage, not for secrets. */
-export function createRandomNumbers(seed: number): RandomNumbers {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 const maxBytes = 200_000;
 

@@ -8,18 +8,11 @@ import {
   type ProviderRecord,
   type SearchField,
 } from '../../src/lib/provider-record/index.ts';
+import { createRandom } from './fast-check.ts';
 import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
-/** A repeatable source of numbers from 0 up to, not including, 1 (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x100000000;
-  };
-}
+/** Numbers from 0 up to, not including, 1: others for another number, and for another seed of the run. */
+export const seededRandom = (number: number): (() => number) => createRandom(`directory ${number}`);
 
 type Random = () => number;
 
