@@ -2,7 +2,7 @@
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { fc, seed } from '../support/fast-check.ts';
+import { fc } from '../support/fast-check.ts';
 import { roundUpMiles } from '../../src/lib/geo/index.ts';
 import { parseQuery } from '../../src/service/directory/index.ts';
 import { searchPlainly } from '../support/plain-directory.ts';
@@ -44,16 +44,16 @@ async function compare(
       );
     }
   }
-  assert.ok(found > queriesPerState / 20, `only ${found} queries find anything`);
+  assert.ok(found > queriesPerState / 5, `only ${found} queries find anything`);
 }
 
 test('random queries equal plain filtering and sorting: after full loads, an increment and a restart from the snapshot', async () => {
-  for (const [round, rows] of fc.sample(rowsArbitrary, { numRuns: 4 }).entries()) {
+  for (const [round, rows] of fc.sample(rowsArbitrary, { numRuns: 4, seed: 20261121 }).entries()) {
     await world.load(toCsv(rows));
     await compare(world, await recordsOf(world, rows), round);
   }
 
-  const [base = [], more = []] = fc.sample(rowsArbitrary, { numRuns: 2, seed: seed + 1 });
+  const [base = [], more = []] = fc.sample(rowsArbitrary, { numRuns: 2, seed: 7 });
   await world.load(toCsv(base));
   const kept = base.filter((_, index) => index % 3 !== 0);
   const removed = base.filter((_, index) => index % 3 === 0);

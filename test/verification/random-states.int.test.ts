@@ -134,7 +134,7 @@ async function compare(records: readonly ProviderRecord[], seed: number): Promis
 }
 
 test('searches by state equal plain filtering and sorting: after loads, changes of states, removals and returns', async () => {
-  const [rows = [], more = []] = fc.sample(rowsArbitrary, { numRuns: 2 });
+  const [rows = [], more = []] = fc.sample(rowsArbitrary, { numRuns: 2, seed: 27 });
   await store(drawStates(rows, 1));
   await sleep(statesFreshMs);
   await world.load(toCsv(rows));
