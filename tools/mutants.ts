@@ -214,7 +214,7 @@ async function passes({ file, onPostgres }: TestRun, isFull: boolean): Promise<b
   return failed === 0;
 }
 
-/** The run that notices a fault: it fails twice with the fault, and passes without it. */
+/** The run that finds a fault: it fails twice with the fault, and passes without it. */
 async function findKiller(
   mutant: Mutant,
   runs: readonly TestRun[],
