@@ -92,3 +92,13 @@ test('a text with another spelling may be in any number of organizations', () =>
     assert.equal(totalCount, value.endsWith('9') ? 1 : count, value);
   }
 });
+
+test('another spelling is found by its second run of bytes, where the first is that of another text', () => {
+  const [record] = randomDirectory(9, 1) as [ProviderRecord];
+  const builder = createIndexBuilder();
+  const names = ['A xyz O’Neil', 'B x’yz'];
+  for (const [id, organization] of names.entries()) builder.add({ ...record, id, organization });
+  const index = openIndex(builder.finish());
+  const filters = [{ field: 'organization', match: 'text-contains', value: 'xyz oneil' } as const];
+  assert.equal(index.search({ filters, sort: [], offset: 0, limit: 1 }).totalCount, 1);
+});
