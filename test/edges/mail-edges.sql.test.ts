@@ -436,6 +436,31 @@ describe('submission', () => {
     assert.equal(world.deliveries.length, 0);
   });
 
+  it('more recipients than one transaction takes get the message by a second one', async (t) => {
+    const dialogue = await greet(t, 'smtps');
+    assert.match((await dialogue.ask(`AUTH PLAIN ${plain(password)}`)) ?? '', /^235/);
+    const limit = world.messaging.limits.maxRecipients;
+    const all = Array.from({ length: limit + 1 }, (_, at) => `r${at}@direct.beta.example`);
+    const header = `From: ${alice}\r\nTo: ${all.join(',\r\n ')}\r\nMessage-ID: <wide@client.example>\r\n`;
+    let waiting = all;
+    while (waiting.length > 0) {
+      assert.match((await dialogue.ask(`MAIL FROM:<${alice}>`)) ?? '', /^250/);
+      const answers: string[] = [];
+      for (const to of waiting) answers.push((await dialogue.ask(`RCPT TO:<${to}>`)) ?? '');
+      const left = waiting.filter((_, at) => answers[at]?.startsWith('250') !== true);
+      assert.deepEqual(left, waiting.slice(limit));
+      if (left.length > 0) assert.match(answers.at(-1) ?? '', /^452 4\.5\.3/);
+      assert.match((await dialogue.ask('DATA')) ?? '', /^354/);
+      dialogue.send(`${header}\r\nHi\r\n.\r\n`);
+      assert.match((await dialogue.line()) ?? '', /^250/);
+      waiting = left;
+    }
+    assert.deepEqual(
+      world.deliveries.map(({ recipients }) => recipients.length),
+      [limit, 1],
+    );
+  });
+
   it('a Message-ID with another text, and a header without an end, are refused in the words of mail', async (t) => {
     const dialogue = await greet(t, 'smtps');
     assert.match((await dialogue.ask(`AUTH PLAIN ${plain(password)}`)) ?? '', /^235/);

@@ -10,6 +10,8 @@ export interface MessageRow {
   uuid: string;
   /** `<uuid@sender-domain>`, as in the Message-ID field. */
   wire_id: string;
+  /** Counts the messages that went out under that Message-ID, to other recipients each time. */
+  wire_number: number;
   sender: string;
   sender_key: string;
   /** Keyed hash of the request, hex; empty if the client gave no id. */

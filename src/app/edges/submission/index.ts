@@ -46,7 +46,7 @@ const badPassword: SmtpReply = {
 const idReused: SmtpReply = {
   code: 554,
   enhancedCode: '5.6.0',
-  text: 'Message-ID: used before, for another message or other recipients; send it with a new Message-ID',
+  text: 'Message-ID: used before, for another message or some of these recipients; send it with a new Message-ID',
 };
 const tooManyAttempts: SmtpReply = {
   code: 454,

@@ -26,7 +26,8 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     id text primary key,
     client_id text not null,
     uuid text not null,
-    wire_id text not null unique,
+    wire_id text not null,
+    wire_number integer not null default 0,
     sender text not null,
     sender_key text not null,
     request_hash text not null,
@@ -37,8 +38,9 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     sealed_details bytea,
     size_bytes bigint not null default 0,
     created_at bigint not null,
-    constraint message_client_uuid unique (client_id, uuid)
+    constraint message_uuid unique (uuid, client_id)
   )`,
+  `create unique index message_wire on message (wire_id, ${domainOf('sender_key')}, wire_number)`,
   `create index message_created on message (created_at)`,
   `create index message_details on message (created_at) where sealed_details is not null`,
   `create index message_sender on message (sender_key, created_at)`,

@@ -52,11 +52,11 @@ export async function applyMdnOrDsn(
   mdnOrDsn: MdnOrDsn,
 ): Promise<MdnResult> {
   if (mdnOrDsn.kind === 'mdn') return applyMdn(tx, deps, opened, mdnOrDsn);
-  const messageId = await findOriginal(tx, opened, mdnOrDsn.originalMessageIds);
-  if (messageId === undefined) return { applied: 0, ignored: 'no-such-message' };
+  const originals = await findOriginals(tx, opened, mdnOrDsn.originalMessageIds);
+  if (originals.length === 0) return { applied: 0, ignored: 'no-such-message' };
   const results: (string | undefined)[] = [];
   for (const claim of dsnClaims(mdnOrDsn)) {
-    const recipient = await findByAddress(tx, deps, messageId, claim);
+    const recipient = await findByAddress(tx, deps, originals, claim);
     results.push(await applyClaim(tx, deps, { recipient, opened, claim, kind: 'dsn' }));
   }
   const applied = results.filter((result) => result === undefined).length;
@@ -101,39 +101,41 @@ async function findForMdn(
     const row = await recipientQueries(deps.storage).byWire.first(tx, names);
     if (row !== undefined) return { address, row };
   }
-  const messageId = await findOriginal(tx, opened, ids);
-  return messageId === undefined ? 'no-such-message' : findByAddress(tx, deps, messageId, claim);
+  const originals = await findOriginals(tx, opened, ids);
+  return originals.length === 0 ? 'no-such-message' : findByAddress(tx, deps, originals, claim);
 }
 
 async function findByAddress(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
-  messageId: string,
+  originals: readonly string[],
   { addresses }: Claim,
 ): Promise<ClaimedRecipient | undefined> {
   const { byAddress } = recipientQueries(deps.storage);
-  for (const address of addresses) {
-    const row = await byAddress.first(tx, { messageId, addressKey: addressKey(address) });
-    if (row !== undefined) return { address, row };
-  }
+  for (const address of addresses)
+    for (const messageId of originals) {
+      const row = await byAddress.first(tx, { messageId, addressKey: addressKey(address) });
+      if (row !== undefined) return { address, row };
+    }
   return undefined;
 }
 
 // The MDN or DSN must be addressed to the sender of the message that it reports. Of several, as References
-// names the messages of a thread, the one that it names first.
-async function findOriginal(
+// names the messages of a thread, the one that it names first: as often as it was sent to other recipients.
+async function findOriginals(
   tx: Kysely<MessagingTables>,
   opened: OpenedMail,
   ids: readonly string[],
-): Promise<string | undefined> {
-  if (ids.length === 0 || opened.recipients.length === 0) return undefined;
+): Promise<readonly string[]> {
+  if (ids.length === 0 || opened.recipients.length === 0) return [];
   const messages = await tx
     .selectFrom('message')
     .select(['id', 'wire_id'])
     .where('wire_id', 'in', ids.slice(0, 20))
     .where('sender_key', 'in', opened.recipients.map(addressKey))
     .execute();
-  return messages.toSorted((a, b) => ids.indexOf(a.wire_id) - ids.indexOf(b.wire_id))[0]?.id;
+  const named = ids.find((id) => messages.some(({ wire_id }) => wire_id === id));
+  return messages.filter(({ wire_id }) => wire_id === named).map(({ id }) => id);
 }
 
 interface ClaimContext {

@@ -1065,6 +1065,22 @@ describe('MDN-21 to MDN-24: MDNs', () => {
     assert.equal((await recipient(delayed.messageId))?.state, 'sent');
   });
 
+  it('of a message that went to more recipients under its id, each one has its own MDN or DSN', async () => {
+    const submit = async (to: string) => {
+      const text = `From: ${alice}\nTo: ${carol}, ${bob}, ${anna}\nMessage-ID: <wide@host.example>\n\nx`;
+      const mail = { from: alice, to: [to], message: Buffer.from(text) };
+      return (await world.messaging.submit(world.clinic, mail, {})).messageId;
+    };
+    const sent = [await submit(carol), await submit(bob), await submit(anna)];
+    await receive(mdn('<wide@host.example>', { final: carol }), carol);
+    await receive(dsn('<wide@host.example>'), postmaster);
+    assert.deepEqual(await Promise.all(sent.map(async (messageId) => (await recipient(messageId))?.state)), [
+      'processed',
+      'failed',
+      'queued',
+    ]);
+  });
+
   it('an MDN that is repeated endlessly does not fill the history', async () => {
     const { messageId, wireId } = await send();
     for (let round = 0; round < 110; round++) await receive(mdn(wireId));

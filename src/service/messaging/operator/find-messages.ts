@@ -17,7 +17,7 @@ import { MessagingError } from '../errors.ts';
 import { isFailureReason } from '../reasons.ts';
 import { findUuid } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
-import { matchesAddress } from './domain-of.ts';
+import { matchesAddress } from '../domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 import { isFailed as isFailedIndex, isUnfinishedOrFailed } from './unfinished-or-failed.ts';
 
@@ -192,11 +192,10 @@ export async function findNamed(
     .where(whereOwned(owned, 'clients', sql.ref('client_id')))
     .limit(20);
   const uuid = findUuid(name);
-  // The wire id begins with the UUID and is indexed.
   const rows =
     uuid === undefined
       ? await query.where('wire_id', '=', `<${name.replaceAll(/^<|>$/g, '')}>`).execute()
-      : await query.where('wire_id', '>=', `<${uuid}@`).where('wire_id', '<', `<${uuid}A`).execute();
+      : await query.where('uuid', '=', uuid).execute();
   return rows.map((row) => row.id);
 }
 

@@ -3,7 +3,7 @@ import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import { everything, splitOwned, whereOwned, type Owned } from '../../organizations/index.ts';
 import { findUuid } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
-import { matchesAddress } from './domain-of.ts';
+import { matchesAddress } from '../domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 
 /** Search conditions for received messages; all must match. */

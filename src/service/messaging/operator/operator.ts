@@ -251,7 +251,7 @@ export function createMessagingOperator(
     if (others.length > 0)
       throw new MessagingError(
         'MESSAGING_SEARCH_INVALID',
-        `${name} matches several messages; use the Message-ID on the wire, which openhisp message find shows.`,
+        `${name} matches several messages; use the other id that openhisp message find shows.`,
       );
     return db.selectFrom('message').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
   }

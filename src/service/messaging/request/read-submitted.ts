@@ -212,9 +212,8 @@ function findUuid(wireId: string | undefined): MessageUrn | undefined {
   }
 }
 
-/** The same message to other recipients is another one. */
-function hashSubmitted(bytes: Uint8Array, { clientId, from, to }: SubmittedOptions): string {
-  const envelope = JSON.stringify([clientId, addressKey(from), ...to.map(addressKey).toSorted()]);
+function hashSubmitted(bytes: Uint8Array, { clientId, from }: SubmittedOptions): string {
+  const envelope = JSON.stringify([clientId, addressKey(from)]);
   return createHash('sha256').update(envelope).update('\n').update(bytes).digest('hex');
 }
 

@@ -3,10 +3,12 @@
  * Used by `service/messaging`; edges by its `index.ts`.
  * Begin with this file; `send-message.ts` and `submit-message.ts` are the readers above it.
  */
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { createTimedUuid, errorCode, type FieldProblem } from '../../../core/index.ts';
 import {
   addressKey,
+  createMessageUrn,
+  domainOf,
   parseMessageUrn,
   uuidOf,
   type DirectAddress,
@@ -16,6 +18,7 @@ import { prepareInsert, type Vault } from '../../../platform/index.ts';
 import type { DeliveryRequest } from '../../delivery/index.ts';
 import type { DayLimit } from '../../organizations/index.ts';
 import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
+import { matchesAddress } from '../domain-of.ts';
 import { MessagingError } from '../errors.ts';
 import { stateTexts } from '../reasons.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
@@ -87,8 +90,8 @@ async function acceptOnce(
   submission: Submission,
 ): Promise<SendAnswer> {
   await authorizeSender(deps, client, submission.from, origin);
-  const replay = await findReplay(deps.storage.tables(), deps, client, submission);
-  if (replay !== undefined) return replay;
+  const placed = await placeSubmission(deps.storage.tables(), deps, client, submission);
+  if ('isReplay' in placed) return placed;
   const dayLimit = await deps.dayLimits.find(client.organizationId);
   const at = deps.clock.now();
   const id = createTimedUuid(at);
@@ -109,7 +112,7 @@ async function acceptOnce(
     edgeAccount,
     edgeProtocol,
     kept,
-    submission,
+    submission: placed,
     delivery,
     origin,
     dayLimit,
@@ -145,25 +148,71 @@ export async function authorizeSender(
   });
 }
 
-async function findReplay(
+interface Placed extends Submission {
+  /** Of the messages under this Message-ID. */
+  readonly wireNumber: number;
+}
+
+/**
+ * The answer to what this message repeats, or how it is stored. The same message to other recipients is one
+ * more, since programs send to many in several transactions (RFC 5321 §4.5.3.1.10). Throws
+ * MESSAGING_ID_REUSED for other contents, another client, or recipients that have it already.
+ */
+async function placeSubmission(
   db: Kysely<MessagingTables>,
   { vault }: Pick<MessagingDependencies, 'vault'>,
   client: ClientIdentity,
-  { messageId, wireId, requestHash }: Pick<Submission, 'messageId' | 'wireId' | 'requestHash'>,
-): Promise<SendAnswer | undefined> {
-  if (requestHash === '') return undefined;
-  const row = await db
+  submission: Submission,
+): Promise<SendAnswer | Placed> {
+  const { from, to, messageId, wireId, requestHash } = submission;
+  if (requestHash === '') return { ...submission, wireNumber: 0 };
+  const rows = await db
     .selectFrom('message')
-    .select(['client_id', 'uuid', 'request_hash', 'response'])
-    // The name on the wire must be unique too, also when two clients share a domain.
+    .select(['id', 'client_id', 'uuid', 'wire_number', 'request_hash', 'response'])
+    // The name on the wire must be unique in a domain, also when two clients share it. What another domain
+    // sent under it neither hinders this message nor is told of: MDNs come to the sender that they report to.
     .where((eb) =>
-      eb.or([eb('wire_id', '=', wireId), eb.and({ client_id: client.clientId, uuid: uuidOf(messageId) })]),
+      eb.or([
+        eb.and([eb('wire_id', '=', wireId), matchesAddress(sql.ref('sender_key'), `@${domainOf(from)}`)]),
+        eb.and({ client_id: client.clientId, uuid: uuidOf(messageId) }),
+      ]),
     )
-    .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { uuid } = row;
-  if (row.client_id === client.clientId && isHashOf(vault, row.request_hash, { uuid, requestHash }))
-    return { json: row.response, messageId: parseMessageUrn(`urn:uuid:${uuid}`), isReplay: true };
+    .execute();
+  if (rows.length === 0) return { ...submission, wireNumber: 0 };
+  const isSame = rows.every(
+    ({ client_id, uuid, request_hash }) =>
+      client_id === client.clientId && isHashOf(vault, request_hash, { uuid, requestHash }),
+  );
+  const earlier = !isSame
+    ? []
+    : await db
+        .selectFrom('message_recipient')
+        .select(['message_id', 'address_key'])
+        .where(
+          'message_id',
+          'in',
+          rows.map(({ id }) => id),
+        )
+        .execute();
+  const keys = new Set(to.map(addressKey));
+  const repeated = earlier.filter(({ address_key }) => keys.has(address_key));
+  if (isSame && repeated.length === 0)
+    return {
+      ...submission,
+      messageId: createMessageUrn(),
+      wireNumber: Math.max(...rows.map(({ wire_number }) => wire_number)) + 1,
+    };
+  const replayed = rows.find(
+    ({ id }) =>
+      repeated.every(({ message_id }) => message_id === id) &&
+      earlier.filter(({ message_id }) => message_id === id).length === keys.size,
+  );
+  if (isSame && repeated.length === keys.size && replayed !== undefined)
+    return {
+      json: replayed.response,
+      messageId: parseMessageUrn(`urn:uuid:${replayed.uuid}`),
+      isReplay: true,
+    };
   throw new MessagingError('MESSAGING_ID_REUSED', 'the message id names another message', {
     problems: [
       {
@@ -217,11 +266,12 @@ async function storeOnce(
     if (errorCode(error) !== 'PLATFORM_STORAGE_DUPLICATE') throw error;
     // In a transaction: the first one's commit may be shared with this one, and is not to be seen outside
     // yet.
-    const earlier = await deps.storage.transaction((tx: Kysely<MessagingTables>) =>
-      findReplay(tx, deps, client, accepted.submission),
+    const placed = await deps.storage.transaction((tx: Kysely<MessagingTables>) =>
+      placeSubmission(tx, deps, client, accepted.submission),
     );
-    if (earlier === undefined) throw error;
-    return earlier;
+    if ('isReplay' in placed) return placed;
+    if (placed.wireNumber <= accepted.submission.wireNumber) throw error;
+    return storeOnce(deps, client, { ...accepted, submission: placed });
   }
 }
 
@@ -233,7 +283,7 @@ interface Accepted {
   readonly edgeProtocol: string | undefined;
   /** The message once more, encrypted, for the account that keeps what it sent. */
   readonly kept: Uint8Array | undefined;
-  readonly submission: Submission;
+  readonly submission: Placed;
   readonly delivery: DeliveryRequest;
   readonly origin: RequestOrigin;
   readonly dayLimit: DayLimit | undefined;
@@ -282,6 +332,7 @@ function messageRow(
     client_id: clientId,
     uuid,
     wire_id: submission.wireId,
+    wire_number: submission.wireNumber,
     sender: submission.from,
     sender_key: addressKey(submission.from),
     request_hash: keyedHashOf(deps.vault, { uuid, requestHash: submission.requestHash }),

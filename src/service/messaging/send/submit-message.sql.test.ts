@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseEntity } from '../../../lib/mime/index.ts';
+import { parseDirectAddress } from '../../../lib/values/index.ts';
 import {
   alice,
   anna,
@@ -142,18 +143,59 @@ describe('a message that a client composed itself', () => {
     assert.equal(again.isReplay, true);
   });
 
-  it('is another message with other bytes or recipients, or of another client, which its id may not name', async () => {
+  it('is sent to more recipients under its id, and to none of them twice', async () => {
+    const headers = [
+      `From: ${alice}`,
+      `To: ${bob}, ${carol}, ${anna}`,
+      'Message-ID: <0190d9c8-0000-7000-8000-00000000abce@smtp-host.example>',
+    ];
+    const to = (...recipients: readonly string[]) => submit(mailOf({ headers, to: recipients }));
+    const first = await to(bob, carol);
+    // Both at the same time: one of them is a repetition.
+    const rest = await Promise.all([to(anna), to(anna)]);
+    assert.equal(rest.filter(({ isReplay }) => isReplay).length, 1);
+    assert.equal(rest[0]?.messageId, rest[1]?.messageId);
+    assert.notEqual(rest[0]?.messageId, first.messageId);
+    assert.deepEqual(
+      world.deliveries.map(({ recipients }) => recipients),
+      [[bob, carol], [anna]],
+    );
+    assert.deepEqual(await to(carol, bob), { ...first, isReplay: true, accepted: [carol, bob] });
+    assert.equal((await to(anna)).messageId, rest[0]?.messageId);
+    for (const some of [[bob], [bob, anna], [bob, carol, anna]])
+      assert.equal((await refusal(mailOf({ headers, to: some }))).code, 'MESSAGING_ID_REUSED');
+    const changed = mailOf({ headers: [...headers, 'X: y'], to: [mallory, bob] });
+    assert.equal((await refusal({ ...changed, to: [anna] })).code, 'MESSAGING_ID_REUSED');
+    assert.equal(world.deliveries.length, 2);
+  });
+
+  it('is another message with other bytes or some of its recipients, which its id may not name', async () => {
     const mail = mailOf({ to: [bob, carol] });
     await submit(mail);
     const other = Buffer.from(mail.message.toString().replace('after them', 'after all'));
     assert.equal((await refusal({ ...mail, message: other })).code, 'MESSAGING_ID_REUSED');
     assert.equal((await refusal({ ...mail, to: [carol] })).code, 'MESSAGING_ID_REUSED');
-    const stolen = Buffer.from(mail.message.toString().replace(alice, mallory));
-    assert.equal(
-      (await refusal({ ...mail, from: mallory, message: stolen }, world.otherClient)).code,
-      'MESSAGING_ID_REUSED',
-    );
+    const sharing = { ...world.otherClient, directAddresses: world.clinic.directAddresses };
+    assert.equal((await refusal(mail, sharing)).code, 'MESSAGING_ID_REUSED');
     assert.equal(world.deliveries.length, 1);
+  });
+
+  it('neither keeps the sender of another domain from its id nor tells of it', async () => {
+    const mail = mailOf();
+    const first = await submit(mail);
+    const stranger = parseDirectAddress('eve@direct.delta.example');
+    await world.trust.addDomain('direct.delta.example');
+    await world.trust.putAddress(stranger);
+    const same = Buffer.from(mail.message.toString().replace(alice, stranger));
+    const second = await submit(
+      { ...mail, from: stranger, message: same },
+      { ...world.otherClient, directAddresses: [stranger] },
+    );
+    assert.equal(second.isReplay, false);
+    assert.notEqual(second.messageId, first.messageId);
+    const { recipients } = await world.messaging.getStatus(world.otherClient, second.messageId);
+    assert.equal(recipients.length, 1);
+    assert.equal(world.deliveries.length, 2);
   });
 
   it('names its recipients where the others see them, and what it lacks is added', async () => {
