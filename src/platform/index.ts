@@ -63,7 +63,7 @@ export {
 } from './work/leases.ts';
 export { createDiskGuard, type DiskGuard } from './admission/disk-guard.ts';
 export { createFairSlots, type FairSlots } from './admission/fair-slots.ts';
-export { startWorker, type Worker } from './work/start-worker.ts';
+export { startRounds, type Rounds } from './work/start-rounds.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
 export { holdFile } from './work/hold-file.ts';
 export { joinNodes, listLiveNodes, listNodes, type Nodes } from './work/nodes.ts';

@@ -10,6 +10,7 @@ import {
   clearConsolePort,
   noteConsolePort,
   readTlsFiles,
+  startRounds,
   useConfiguredFile,
   type Config,
   type Metrics,
@@ -40,7 +41,6 @@ import { followPublishedKeys } from './published-keys.ts';
 import type { CoreServices } from './open-core-services.ts';
 import type { Resources } from './resources.ts';
 import { startMetrics } from './start-metrics.ts';
-import { startTimer } from './start-timer.ts';
 import { createTlsWatch } from './watch-tls.ts';
 import type { WriteProbe } from './write-probe.ts';
 
@@ -238,7 +238,7 @@ function keepTlsFresh(
   if (config[section].tlsKeyFile === undefined) return;
   const watch = createTlsWatch(section, config[section], log, use);
   resources.keep(
-    startTimer({ name: `TLS files of ${section}`, everyMs: 60_000, log, work: () => watch.run() }),
+    startRounds({ name: `TLS files of ${section}`, everyMs: 60_000, log, work: () => watch.run() }),
   );
 }
 

@@ -1,6 +1,6 @@
 import { systemClock, type Clock, type Closable, type Log } from '../../core/index.ts';
 import { createGuardedFetch, followRetryAfter } from '../../lib/fetch/index.ts';
-import type { Config, Migration, Storage, Vault } from '../../platform/index.ts';
+import { startRounds, type Config, type Migration, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
 import type { Edges } from '../../service/edges/index.ts';
@@ -28,7 +28,6 @@ import {
 } from './start-edges.ts';
 import { openIdSettingsOf } from './open-id-settings.ts';
 import { createServiceLog } from './service-log.ts';
-import { startTimer } from './start-timer.ts';
 import type { Watch } from './daily-warnings.ts';
 import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
@@ -191,8 +190,7 @@ async function build(
     ['audit retention', everyHour, () => audit.deleteOld()],
     ['console sessions', everyHour, () => operators.deleteOld()],
   ];
-  for (const [name, everyMs, work] of timers)
-    resources.keep(startTimer({ name, everyMs, log, work: async () => work() }));
+  for (const [name, everyMs, work] of timers) resources.keep(startRounds({ name, everyMs, log, work }));
   await webhooks.start();
   await messaging.start();
   return {

@@ -1,11 +1,17 @@
+/**
+ * Work as rows with a time and a lease: workers, fair shares, nodes, one process for a data folder.
+ * Used by `platform`; others by its `index.ts`.
+ * Begin with `startFairWorker` here, where parties share slots (Decision 0023); `start-rounds.ts` for plain
+ * work at intervals.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Closable, type Log } from '../../core/index.ts';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { createFaultLog } from './fault-log.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
+import { createNap } from './nap.ts';
 import { createParties } from './parties.ts';
 import { isBackingOff, type Party } from './party.ts';
-import { untilLook } from './until-look.ts';
 
 // The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();
@@ -82,13 +88,12 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   const claimedAgain = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
-  let isWoken = true;
+  const nap = createNap(options.idleMs);
   // The rest after the last claim: all due items, or only more of parties that had enough in progress.
   let isMoreDue = true;
   let skipped: ReadonlySet<string> = new Set();
   let skippedGroups: ReadonlySet<string> = new Set();
   let isOnlyNamed = false;
-  let endSleep = (): void => {};
   let claimedAt = -Infinity;
   let waking: NodeJS.Timeout | undefined;
 
@@ -152,10 +157,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     await Promise.resolve();
     await safely('release leases of a former run', () => leases.releaseFormer());
     while (!isClosing) {
-      isWoken = false;
+      nap.begin();
       const isMore = await claimSome();
       run();
-      if (!isMore) await sleep();
+      if (!isMore && !isClosing) await nap.sleep();
     }
   }
 
@@ -214,22 +219,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     }
   }
 
-  function sleep(): Promise<void> {
-    return new Promise((resolve) => {
-      if (isWoken || isClosing) return resolve();
-      const timer = setTimeout(resolve, untilLook(options.idleMs));
-      endSleep = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   function wake(): void {
     clearTimeout(waking);
     waking = undefined;
-    isWoken = true;
-    endSleep();
+    nap.wake();
   }
 
   /**
@@ -286,8 +279,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       },
       async close() {
         isClosing = true;
-        clearTimeout(waking);
-        endSleep();
+        wake();
         clearInterval(watching);
         await done;
         const waiting = parties.takeAllWaiting();

@@ -3,101 +3,56 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { silentLog } from '../../core/index.ts';
 import { nodeId } from './node-id.ts';
-import { startWorker } from './start-worker.ts';
+import { startRounds } from './start-rounds.ts';
 
-test('a worker works until nothing is due, sleeps, and looks again when woken', async () => {
-  const due = [[1, 2, 3], [4]];
-  const done: number[] = [];
-  let finish = (): void => {};
-  const finished = new Promise<void>((resolve) => (finish = resolve));
-  const worker = startWorker({
+const everyMs = 1e6;
+
+test('rounds come at once, and again when woken, also during a round', async () => {
+  let count = 0;
+  const rounds = startRounds({
     name: 'test',
-    claim: async () => due.shift() ?? [],
-    handle: async (item: number) => {
-      done.push(item);
-      if (item === 5) finish();
-    },
-    idleMs: 1e6,
-    concurrency: 2,
+    everyMs,
     log: silentLog,
+    work: () => ++count === 1 && rounds.wake(),
   });
-  while (done.length < 4) await new Promise(setImmediate);
-  due.push([5]);
-  worker.wake();
-  await finished;
-  await worker.close();
-  assert.deepEqual(
-    done.toSorted((a, b) => a - b),
-    [1, 2, 3, 4, 5],
-  );
+  while (count < 2) await new Promise(setImmediate);
+  rounds.wake();
+  while (count < 3) await new Promise(setImmediate);
+  await rounds.close();
+  assert.equal(count, 3);
 });
 
-test('a wake-up during the look is not lost', async () => {
-  let looks = 0;
-  const worker = startWorker({
-    name: 'test',
-    claim: async () => {
-      if (++looks === 1) worker.wake();
-      return [];
-    },
-    handle: async () => {},
-    idleMs: 1e6,
-    concurrency: 1,
-    log: silentLog,
-  });
-  while (looks < 2) await new Promise(setImmediate);
-  await worker.close();
-  assert.equal(looks, 2);
-});
-
-test('closing waits for the items in progress', async () => {
-  let finish = (): void => {};
-  let isDone = false;
-  let isStarted = (): void => {};
-  const started = new Promise<void>((resolve) => (isStarted = resolve));
-  const due = [[1]];
-  const worker = startWorker({
-    name: 'test',
-    claim: async () => due.shift() ?? [],
-    handle: async () => {
-      isStarted();
-      await new Promise<void>((resolve) => (finish = resolve));
-      isDone = true;
-    },
-    idleMs: 1e6,
-    concurrency: 1,
-    log: silentLog,
-  });
-  await started;
-  const closed = worker.close();
-  finish();
+test('closing waits for the round in progress, and for the last one', async () => {
+  const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let count = 0;
+  const work = async (): Promise<void> => {
+    started.resolve();
+    await ended.promise;
+    count++;
+  };
+  const rounds = startRounds({ name: 'test', everyMs, log: silentLog, hasLast: true, work });
+  await started.promise;
+  const closed = rounds.close();
+  ended.resolve();
   await closed;
-  assert.equal(isDone, true);
+  assert.equal(count, 2);
 });
 
-test('logs errors of claim and handle, and continues', async () => {
+test('rounds go on after an error, which is logged', async () => {
   const errors: unknown[] = [];
-  const due: (() => number[])[] = [() => assert.fail('no database'), () => [1, 2]];
-  const done: number[] = [];
-  const worker = startWorker({
+  let count = 0;
+  const rounds = startRounds({
     name: 'test',
-    claim: async () => due.shift()?.() ?? [],
-    handle: async (item: number) => {
-      done.push(item);
-      if (item === 1) throw new Error('no');
-    },
-    idleMs: 1,
-    concurrency: 1,
+    everyMs: 1,
     log: { ...silentLog, error: (fields, text) => void errors.push([fields['worker'], text]) },
+    work: () => assert.ok(++count > 1, 'no database'),
   });
-  while (done.length < 2) await new Promise(setImmediate);
-  await worker.close();
-  assert.deepEqual(errors, [
-    ['test', 'a worker could not claim'],
-    ['test', 'a worker could not handle an item'],
-  ]);
+  while (count < 2) await setTimeout(1);
+  await rounds.close();
+  assert.deepEqual(errors, [['test', 'a worker could not do its work']]);
 });
 
 test('a node keeps its id, and two nodes have two; one whose file is damaged gets a new one', () => {

@@ -9,7 +9,7 @@ import {
   createEmit,
   requireLease,
   startFairWorker,
-  startWorker,
+  startRounds,
   type AnyTransaction,
   type AttemptVerdict,
   type FairLimits,
@@ -292,17 +292,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     idleMs: options.idleMs ?? 1_000,
     log,
   });
-  const sweeper = startWorker<never>({
-    name: 'delivery-sweep',
-    claim: async () => {
-      await sweep();
-      return [];
-    },
-    handle: async () => {},
-    idleMs: sweepEveryMs,
-    concurrency: 1,
-    log,
-  });
+  const sweeper = startRounds({ name: 'delivery-sweep', everyMs: sweepEveryMs, log, work: sweep });
   const outages = watchOutages({
     queue,
     log,

@@ -5,11 +5,11 @@ import {
   type Config,
   createContentStore,
   createFairSlots,
-  createFaultLog,
   defaultSettings,
   type Metrics,
   type Nodes,
-  type Worker,
+  type Rounds,
+  startRounds,
 } from '../../platform/index.ts';
 import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
 import { createRowAlarm } from '../integrity/index.ts';
@@ -24,7 +24,7 @@ import { startHousekeeping } from './housekeeping.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
 import { type MailWorkers, startMailWorkers } from './inbound/mail-workers.ts';
 import type { IncomingMail } from './inbound/mail.ts';
-import { createSpoolRoom, type MailOrigin, type SpoolRoom } from './inbound/spool-room.ts';
+import { createSpoolRoom, type MailOrigin } from './inbound/spool-room.ts';
 import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
 import { listInbox } from './inbox/list-inbox.ts';
 import {
@@ -175,8 +175,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     wrapping: options.wrapping ?? noWrappingRules,
   };
   const spool = createSpoolRoom(deps.storage.tables<MessagingTables>(), config);
-  let refreshing: NodeJS.Timeout | undefined;
-  const workers: Worker[] = [];
+  const workers: Rounds[] = [];
   let mailWorkers: MailWorkers | undefined;
   const intake = createIntake(deps, {
     spool,
@@ -202,19 +201,20 @@ export function createMessaging(options: MessagingOptions): Messaging {
     async start() {
       const idleMs = options.idleMs ?? 1000;
       await spool.restore();
-      refreshing = startRefreshing(deps, spool);
       mailWorkers = startMailWorkers(deps, {
         leaseMs: options.mailLeaseMs ?? mailLeaseMs,
         idleMs,
         maxBytes: settings.maxWorkBytes,
       });
-      workers.push(startWindowTimer(deps, idleMs));
-      workers.push(startHousekeeping(deps));
-      workers.push(startUsageCount(deps, settings.messageDays * 86_400_000));
+      workers.push(
+        startRounds({ name: 'waiting-mail', everyMs: refreshMs, log: deps.log, work: spool.refresh }),
+        startWindowTimer(deps, idleMs),
+        startHousekeeping(deps),
+        startUsageCount(deps, settings.messageDays * 86_400_000),
+      );
     },
     wake,
     async close() {
-      clearInterval(refreshing);
       await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
       await deps.workerPool.close();
       await counts.close();
@@ -232,24 +232,6 @@ function createChecks(admission: Config['admission']): MessagingDependencies['ch
 }
 
 const refreshMs = 1000;
-
-function startRefreshing({ log }: MessagingDependencies, spool: SpoolRoom): NodeJS.Timeout {
-  const faults = createFaultLog('waiting-mail', log);
-  let isRunning = false;
-  const refresh = async (): Promise<void> => {
-    if (isRunning) return;
-    isRunning = true;
-    try {
-      await spool.refresh();
-      faults.worked('count waiting mail');
-    } catch (error) {
-      faults.failed('count waiting mail', error);
-    } finally {
-      isRunning = false;
-    }
-  };
-  return setInterval(() => void refresh(), refreshMs).unref();
-}
 
 /** False: it is under a domain that is hosted here, and is not active. Undefined: not known here. */
 async function isKnownRecipient(

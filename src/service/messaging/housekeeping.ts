@@ -4,10 +4,10 @@ import { countStored } from './count-stored.ts';
 import { certificateUseMs } from './evidence/keep-certificates.ts';
 import {
   referenceBytes,
-  startWorker,
+  startRounds,
   tablesOf,
   type AnyTransaction,
-  type Worker,
+  type Rounds,
 } from '../../platform/index.ts';
 import {
   deleteOldRows,
@@ -241,16 +241,11 @@ async function deleteAcknowledged({ storage, contents }: Deps, beforeMs: number)
 }
 
 /** Cleans and warns once per minute until it is closed. */
-export function startHousekeeping(deps: MessagingDependencies): Worker {
-  return startWorker<never>({
+export function startHousekeeping(deps: MessagingDependencies): Rounds {
+  return startRounds({
     name: 'messaging-housekeeping',
-    claim: async () => {
-      await runHousekeeping(deps);
-      return [];
-    },
-    handle: async () => {},
-    idleMs: everyMs,
-    concurrency: 1,
+    everyMs,
     log: deps.log,
+    work: () => runHousekeeping(deps),
   });
 }

@@ -1,5 +1,5 @@
 import { readJsonList, type Closable, type Log } from '../../core/index.ts';
-import { createFaultLog, type Storage } from '../../platform/index.ts';
+import { startRounds, type Storage } from '../../platform/index.ts';
 
 /** The counts of one node in one minute. */
 export interface TrafficTables {
@@ -35,9 +35,7 @@ interface Minute extends Record<Counter, number> {
 }
 
 export function createTraffic({ storage, log }: { readonly storage: Storage; readonly log: Log }): Traffic {
-  const faults = createFaultLog('traffic', log);
   let minutes = new Map<number, Minute>();
-  let running: Promise<void> | undefined;
   let cleanedAt = 0;
 
   async function flush(): Promise<void> {
@@ -80,17 +78,13 @@ export function createTraffic({ storage, log }: { readonly storage: Storage; rea
     });
   }
 
-  function run(): Promise<void> {
-    running ??= flush()
-      .then(() => faults.worked('store figures'))
-      .catch((error: unknown) => faults.failed('store figures', error))
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  }
-
-  const timer = setInterval(() => void (minutes.size > 0 && run()), flushMs).unref();
+  const rounds = startRounds({
+    name: 'traffic',
+    everyMs: flushMs,
+    log,
+    hasLast: true,
+    work: () => minutes.size > 0 && flush(),
+  });
   return {
     note(counter, seconds) {
       const minute = Math.floor(Date.now() / minuteMs);
@@ -109,11 +103,7 @@ export function createTraffic({ storage, log }: { readonly storage: Storage; rea
       while (counted.durations.length <= at) counted.durations.push(0);
       counted.durations[at] = (counted.durations[at] ?? 0) + 1;
     },
-    async close() {
-      clearInterval(timer);
-      await running;
-      if (minutes.size > 0) await run();
-    },
+    close: rounds.close,
   };
 }
 

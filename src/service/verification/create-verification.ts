@@ -1,8 +1,8 @@
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import type { GuardedFetch } from '../../lib/fetch/index.ts';
 import {
-  createFaultLog,
   startFairWorker,
+  startRounds,
   type FairLimits,
   type FairWorker,
   type Nodes,
@@ -57,7 +57,6 @@ export function startVerification(options: VerificationOptions): Verification {
   const addresses = createAddressSource(options.listAddresses);
   const work = createDomainWork(storage);
   const pace = createPace(rates, () => options.nodes?.liveCount ?? 1, options.onQuestion);
-  const faults = createFaultLog('verification', log);
   const closing = new AbortController();
   let running = false;
   // Until it is known that none waits, some does.
@@ -121,27 +120,24 @@ export function startVerification(options: VerificationOptions): Verification {
     worker.wake();
   }
 
-  async function follow(): Promise<void> {
-    while (!closing.signal.aborted) {
-      try {
-        await refresh();
-        faults.worked('look what there is to do');
-      } catch (error) {
+  const following = startRounds({
+    name: 'verification-look',
+    everyMs: lookMs,
+    log,
+    work: () =>
+      refresh().catch((error: unknown) => {
         // If it cannot be read, mail counts as waiting.
         mailWaits = true;
-        faults.failed('look what there is to do', error);
-      }
-      await pause(lookMs, closing.signal).catch(() => {});
-    }
-  }
-  const following = follow();
+        throw error;
+      }),
+  });
 
   return {
     refresh,
     async close() {
       closing.abort();
       pace.close();
-      await following;
+      await following.close();
       await worker.close();
     },
   };

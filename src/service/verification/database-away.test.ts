@@ -39,7 +39,7 @@ test('verification', async () => {
   await verification.close();
   assert.ok(asked > 5, `${asked} looks`);
   assert.deepEqual(lines.toSorted(), [
-    'a worker could not look what there is to do',
+    'a worker could not do its work',
     'a worker could not release leases of a former run',
   ]);
 });

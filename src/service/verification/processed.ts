@@ -1,5 +1,5 @@
 import { createGrowingCache, type Clock, type Closable, type Log } from '../../core/index.ts';
-import { createFaultLog, defaultSettings, type Storage } from '../../platform/index.ts';
+import { defaultSettings, startRounds, type Storage } from '../../platform/index.ts';
 import type { VerificationTables } from './tables.ts';
 
 export interface ProcessedOptions {
@@ -34,10 +34,8 @@ export function createProcessedNotes({
   keepDays = defaultSettings.verification.processedDays,
   flushMs = 2000,
 }: ProcessedOptions): ProcessedNotes {
-  const faults = createFaultLog('processed-months', log);
   const known = createGrowingCache<number>(maxKnown);
   let waiting = new Map<string, number>();
-  let running: Promise<void> | undefined;
   let cleanedAt = 0;
 
   async function flush(): Promise<void> {
@@ -84,28 +82,19 @@ export function createProcessedNotes({
     }
   }
 
-  function run(): Promise<void> {
-    running ??= flush()
-      .then(() => faults.worked('note processed months'))
-      .catch((error: unknown) => faults.failed('note processed months', error))
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  }
-
-  const timer = setInterval(() => void (waiting.size > 0 && run()), flushMs);
-  timer.unref();
+  const rounds = startRounds({
+    name: 'processed-months',
+    everyMs: flushMs,
+    log,
+    hasLast: true,
+    work: () => waiting.size > 0 && flush(),
+  });
   return {
     note(addressKey) {
       const now = clock.now();
       const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
       if (known.get(addressKey) !== month && waiting.size < maxWaiting) waiting.set(addressKey, month);
     },
-    async close() {
-      clearInterval(timer);
-      await running;
-      if (waiting.size > 0) await run();
-    },
+    close: rounds.close,
   };
 }

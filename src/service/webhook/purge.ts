@@ -1,6 +1,6 @@
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import { sql } from 'kysely';
-import { startWorker, tablesOf, type Config, type Storage } from '../../platform/index.ts';
+import { startRounds, tablesOf, type Config, type Storage } from '../../platform/index.ts';
 import { deleteOldRows, isNotificationOnHold, type OldRows } from '../legal-hold/index.ts';
 import type { WebhookTables } from './tables.ts';
 
@@ -62,15 +62,5 @@ async function purgeAttempts({ storage, clock, retention }: PurgeDependencies): 
 
 /** Purges now and then every hour. */
 export function startPurge(deps: PurgeDependencies): Closable {
-  return startWorker<never>({
-    name: 'webhook-purge',
-    claim: async () => {
-      await runPurge(deps);
-      return [];
-    },
-    handle: async () => {},
-    idleMs: everyMs,
-    concurrency: 1,
-    log: deps.log,
-  });
+  return startRounds({ name: 'webhook-purge', everyMs, log: deps.log, work: () => runPurge(deps) });
 }

@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
-import { requireLease, startWorker, type Storage } from '../../platform/index.ts';
+import { requireLease, startRounds, type Storage } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
 import { isAnyLegalHold, lockLegalHolds } from '../legal-hold/index.ts';
 import { changeSome, maxChangedAtOnce } from './change-some.ts';
@@ -115,19 +115,16 @@ export interface ReleaseDependencies extends Omit<HoldDependencies, 'clock'> {
  * transaction and its notifications are released in others, between which a process may end.
  */
 export function startRelease({ wake, log, ...deps }: ReleaseDependencies): Closable {
-  return startWorker<never>({
+  return startRounds({
     name: 'webhook-release',
-    claim: async () => {
+    everyMs: 60_000,
+    log,
+    async work() {
       for (const id of await findUnreleased(deps.storage)) {
         await releaseHeld(deps, id);
         wake();
       }
-      return [];
     },
-    handle: async () => {},
-    idleMs: 60_000,
-    concurrency: 1,
-    log,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { startWorker, type Worker } from '../../../platform/index.ts';
+import { startRounds, type Rounds } from '../../../platform/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { recipientQueries } from './find-recipient.ts';
@@ -105,13 +105,15 @@ async function extendWindows({ storage, settings, log }: MessagingDependencies):
 /** Looks for closed windows until it is closed. One node does it at a time. `monotonicMs` is for tests. */
 export function startWindowTimer(
   deps: MessagingDependencies,
-  idleMs: number,
+  everyMs: number,
   monotonicMs: () => number = () => performance.now(),
-): Worker {
+): Rounds {
   let lookedAt = -Infinity;
-  return startWorker<never>({
+  return startRounds({
     name: 'mdn-windows',
-    claim: async () => {
+    everyMs,
+    log: deps.log,
+    async work() {
       const startedMs = monotonicMs();
       const looked = await deps.storage.tryRunExclusive('mdn-windows', async () => {
         for (let count = batch; count === batch;) {
@@ -128,11 +130,6 @@ export function startWindowTimer(
       // Another node that looks now counts as well, but not for an outage: it may fail before it has extended
       // all windows.
       if (looked === undefined && startedMs - lookedAt <= outageMs) lookedAt = startedMs;
-      return [];
     },
-    handle: async () => {},
-    idleMs,
-    concurrency: 1,
-    log: deps.log,
   });
 }

@@ -7,7 +7,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { isFailedState, recipientStatesOf } from '../../../lib/recipient-states/index.ts';
-import { orWords, startWorker, type Storage, type Worker } from '../../../platform/index.ts';
+import { orWords, startRounds, type Rounds, type Storage } from '../../../platform/index.ts';
 import { readClientOwners } from '../../oauth/index.ts';
 import { operatorOrganization } from '../../organizations/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -200,21 +200,18 @@ const everyMs = 60_000;
 const restFactor = 20;
 
 /** Counts once per minute until it is closed. */
-export function startUsageCount(deps: MessagingDependencies, keepMessagesMs: number): Worker {
+export function startUsageCount(deps: MessagingDependencies, keepMessagesMs: number): Rounds {
   let dueMs = 0;
-  return startWorker<never>({
+  return startRounds({
     name: 'messaging-usage',
-    claim: async () => {
+    everyMs,
+    log: deps.log,
+    async work() {
       const begunMs = performance.now();
-      if (begunMs < dueMs) return [];
+      if (begunMs < dueMs) return;
       await deps.storage.tryRunExclusive('messaging-usage', () => countUsage(deps, keepMessagesMs));
       const endedMs = performance.now();
       dueMs = endedMs + Math.max(everyMs / 2, restFactor * (endedMs - begunMs));
-      return [];
     },
-    handle: async () => {},
-    idleMs: everyMs,
-    concurrency: 1,
-    log: deps.log,
   });
 }
