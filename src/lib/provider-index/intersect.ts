@@ -22,21 +22,44 @@ export interface Matches {
 export interface BitsPool {
   /** A set for the running query, with anything in it. */
   take(): Uint32Array;
+  /** Of the sets that `work` takes those that `setsOf` its result stay taken after the query. */
+  keep<Result>(work: () => Result, setsOf: (result: Result) => Iterable<Uint32Array>): Kept<Result>;
+  /** Kept sets are released with the running query, which may still read them. */
+  letGo(sets: readonly Uint32Array[]): void;
   /** Ends the query and releases its working memory. */
   releaseAll(): void;
 }
 
+/** A result, and the sets of a pool that it consists of. */
+export interface Kept<Result> {
+  readonly result: Result;
+  readonly sets: readonly Uint32Array[];
+}
+
 /** Few queries take more; sixteen short words take three times as many. */
-const keptSets = 48;
+const freeSets = 48;
 
 export function createBitsPool(words: number): BitsPool {
-  const sets: Uint32Array[] = [];
-  let used = 0;
+  const free: Uint32Array[] = [];
+  const used: Uint32Array[] = [];
   return {
-    take: () => (sets[used++] ??= new Uint32Array(words)),
+    take() {
+      const set = free.pop() ?? new Uint32Array(words);
+      used.push(set);
+      return set;
+    },
+    keep(work, setsOf) {
+      const before = used.length;
+      const result = work();
+      const kept = new Set(setsOf(result));
+      const taken = used.splice(before);
+      used.push(...taken.filter((set) => !kept.has(set)));
+      return { result, sets: taken.filter((set) => kept.has(set)) };
+    },
+    letGo: (sets) => void used.push(...sets),
     releaseAll() {
-      used = 0;
-      sets.length = Math.min(sets.length, keptSets);
+      free.push(...used.splice(0));
+      free.length = Math.min(free.length, freeSets);
     },
   };
 }

@@ -163,6 +163,11 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     changedAt: arrays.find('changedAt', 'u32'),
     times,
     sums: new LRUCache({ max: maxSums }),
+    knownWords: new LRUCache({
+      maxSize: keptWordSets,
+      sizeCalculation: ({ sets }) => sets.length + 1,
+      dispose: ({ sets }) => pool.letGo(sets),
+    }),
   };
 }
 
@@ -231,6 +236,8 @@ function nearMatches(circle: Circle, matches: Matches, { points }: IndexContext)
 
 // Organizations and places of the index, and of its changes.
 const maxSums = 4;
+// Sets of the words of queries, a bit for each row: the words of some twenty people who are typing.
+const keptWordSets = 128;
 
 function sumsOf(
   name: string,

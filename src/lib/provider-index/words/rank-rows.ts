@@ -2,14 +2,13 @@ import { matchLevels, type WordField } from '../../search-words/index.ts';
 import { countOnes, hasBit } from '../bits.ts';
 import type { CodeArray } from '../arrays.ts';
 import type { ColumnName } from '../columns.ts';
-import type { WordContext } from './context.ts';
+import type { WordClass, WordContext, WordSets } from './context.ts';
 import type { Matches } from '../intersect.ts';
 import { nearRows } from '../order/near-rows.ts';
 import { orderPage } from '../order/order-page.ts';
 import { circleOf, milesToPoint, type Circle } from '../points.ts';
 import type { TextColumn } from '../text-column.ts';
 import { markMembers, type RowSet } from './row-set.ts';
-import type { WordClass, WordSets } from './word-sets.ts';
 
 /** A row and what its place in the order rests on, most important first. */
 export interface RankedRow {

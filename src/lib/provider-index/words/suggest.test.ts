@@ -201,6 +201,35 @@ test('what was nearly meant finds something when it is typed', () => {
   assert.deepEqual(nearly("ada ng's qqqq"), []);
 });
 
+test('words that many rows have are found again, also after more of them than are kept', () => {
+  const random = createRandom('known words');
+  const words = Array.from({ length: 40 }, (_, at) => `word${10 + at}`);
+  const someOf = (list: readonly string[]): string[] => list.filter(() => random() < 0.5);
+  const records = Array.from({ length: 6000 }, (_, at) => ({
+    ...randomRecord(random, at + 1),
+    organization: someOf(words.slice(0, 25)).join(' '),
+    street: someOf(words.slice(15)).join(' '),
+  }));
+  const having = new Map(
+    words.map((word) => [
+      word,
+      new Set(records.filter(({ organization, street }) => `${organization} ${street}`.includes(word))),
+    ]),
+  );
+  const index = openIndex(build(records, 20_000));
+  for (let round = 0; round < rounds(60); round++) {
+    const asked = Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(random, words));
+    const query = { words: parseWords(asked.join(' ')), filters: [], specialty: [], limit: 10_000 };
+    const found = Array.from(index.suggest(query).rows, (row) => index.record(row).id);
+    const fits = records.filter((record) => asked.every((word) => having.get(word)?.has(record)));
+    assert.deepEqual(
+      found.toSorted((a, b) => a - b),
+      fits.map(({ id }) => id),
+      asked.join(' '),
+    );
+  }
+});
+
 test('of many rows with the same points the nearest come first, and those at one distance by name', () => {
   const random = createRandom('near ties');
   const nameOf = (at: number): string => `Name${1000 + Math.floor(random() * 9000)} ${at}`;

@@ -10,9 +10,9 @@ import { compareNames, type NamedRow } from './compare-names.ts';
 import { intersect, type Matches } from '../intersect.ts';
 import type { Selector } from '../selector.ts';
 import type { SuggestionQuery, SuggestionResult } from '../types.ts';
-import type { IndexPart, WordContext } from './context.ts';
+import type { IndexPart, WordContext, WordSets } from './context.ts';
 import { countFacets, type FacetCounts } from './count-facets.ts';
-import { addNearRows, findWordRows, type WordSets } from './word-sets.ts';
+import { addNearRows, findWordRows } from './word-sets.ts';
 import { rankRows, type RankedRow } from './rank-rows.ts';
 
 /** Fewer records than that, and misspelt words are looked for. */

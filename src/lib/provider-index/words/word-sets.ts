@@ -9,26 +9,12 @@ import {
 } from '../../search-words/index.ts';
 import { alternateKeys, type ColumnName } from '../columns.ts';
 import { groupsWithAlternatePrefix, groupsWithPrefix } from '../find-groups.ts';
-import type { WordContext } from './context.ts';
+import type { WordClass, WordContext, WordSets } from './context.ts';
 import type { TextColumn } from '../text-column.ts';
 import { wordColumns, type WordColumnName } from '../word-columns.ts';
 import { findNear } from './near-words.ts';
-import { createRowCollector, type RowCollector, type RowSet } from './row-set.ts';
+import { createRowCollector, type RowCollector } from './row-set.ts';
 import type { WordColumn } from './word-column.ts';
-
-/** Rows that a word of the query fits in the same way. */
-export interface WordClass {
-  readonly level: MatchLevel;
-  readonly field: WordField;
-  readonly rows: RowSet;
-}
-
-/** The rows of one word of the query. */
-export interface WordSets {
-  readonly all: RowSet;
-  /** Those in the classes may be in several; empty classes are left out. */
-  readonly classes: readonly WordClass[];
-}
 
 /** In these columns words may be misspelt. */
 const nearColumns: ReadonlySet<WordColumnName> = new Set([
@@ -43,8 +29,21 @@ const nearColumns: ReadonlySet<WordColumnName> = new Set([
   'state',
 ]);
 
-/** The rows of a word. */
+/** The rows of a word; the sets must not be written to. */
 export function findWordRows(word: QueryWord, context: WordContext): WordSets {
+  const key = JSON.stringify([word.text, word.isNumber, word.terms]);
+  const known = context.knownWords.get(key);
+  if (known !== undefined) return known.result;
+  const found = context.pool.keep(() => collectRows(word, context), bitsOf);
+  context.knownWords.set(key, found);
+  return found.result;
+}
+
+function bitsOf({ all, classes }: WordSets): Uint32Array[] {
+  return [all, ...classes.map(({ rows }) => rows)].flatMap((set) => (set.kind === 'bits' ? set.bits : []));
+}
+
+function collectRows(word: QueryWord, context: WordContext): WordSets {
   const classes = createClasses(context);
   for (const [place, term] of word.terms.entries()) addTerm(term, place === 0, classes, context);
   if (word.isNumber && word.text.length >= minNumberLength) addNumbers(word.text, classes, context);
