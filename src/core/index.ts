@@ -48,6 +48,7 @@ export { isNoSocketCode, isShortageCode } from './system-errors.ts';
 export { collectGarbage } from './collect-garbage.ts';
 export { createByteCollector, type ByteCollector } from './byte-collector.ts';
 export { toCsvLine } from './csv.ts';
+export { operatorName } from './operator-name.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
 export {
   concatBytes,

@@ -249,7 +249,8 @@ describe('the screens of the traffic', { skip }, () => {
     await page.getByRole('button', { name: 'Hold' }).click();
     const dialog = page.getByRole('dialog', { name: 'Hold deliveries?' });
     await dialog.getByLabel('Reason').fill('announced');
-    await dialog.getByLabel('Until').fill('2099-01-02T03:04');
+    await dialog.getByLabel('Until').fill('1/2/2099, 3:04 am');
+    await page.keyboard.press('Tab');
     await dialog
       .getByText(/queue hold direct\.quiet\.example --reason announced --until 2099-01-0/)
       .waitFor();

@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../../core/index.ts';
-import type { Config, Metrics, Nodes, Storage, Vault } from '../../platform/index.ts';
+import type { Config, DiskGuard, Metrics, Nodes, Storage, Vault } from '../../platform/index.ts';
 import type { RecipientExplainer } from '../../service/agent/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
@@ -28,6 +28,7 @@ export interface ConsoleServices {
   readonly vault: Vault;
   readonly audit: Audit;
   readonly metrics: Metrics;
+  readonly disk: Pick<DiskGuard, 'requireRoom'>;
   /** This node. */
   readonly nodes: Pick<Nodes, 'id'>;
   readonly oauth: Oauth;

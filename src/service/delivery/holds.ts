@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely';
-import { countOf, errorCode, type Clock, type Log } from '../../core/index.ts';
+import { countOf, errorCode, operatorName, type Clock, type Log } from '../../core/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import { firstAttemptGraceMs } from './claims.ts';
 import type { DeliveryTables } from './tables.ts';
@@ -83,7 +83,7 @@ const forgottenMs = 86_400_000;
 /** A hold in words for operators; `isUrgent` if mail is about to fail under it or it was forgotten. */
 export function describeHold(hold: HeldDestination, now: Date): { text: string; isUrgent: boolean } {
   const { domain, reason, author, since, endsAt, waiting, expiresAt } = hold;
-  const who = author.replace(/^operator:/, '');
+  const who = operatorName(author) ?? author;
   const until = endsAt === undefined ? 'until somebody releases it' : `until ${endsAt.toISOString()}`;
   const held = `${domain} is on hold since ${since.toISOString()} ${until}, by ${who}: ${reason}`;
   const ends = endsAt ?? new Date(8.64e15);

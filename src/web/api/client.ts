@@ -192,13 +192,20 @@ function sentenceFor(response: Response, envelope: Envelope, problems: readonly 
   const details = problems.map(({ field, detail }) =>
     field === '' || detail.startsWith(field) ? detail : `${field}: ${detail}`,
   );
+  if (response.status === 429) return refusedForNow(response, details);
   if (details.length > 0) return details.join(' ');
   if (response.status === 401) return 'You are signed out.';
   if (response.status === 403) return 'Your role does not allow this.';
   if (response.status === 404) return 'Not found.';
-  if (response.status === 429) return 'Too many requests. Wait a moment, then try again.';
   if (response.status >= 500) return 'The server failed. Try again; if the error persists, check its log.';
   return envelope.message ?? `The server answered ${response.status}.`;
+}
+
+function refusedForNow({ headers }: Response, details: readonly string[]): string {
+  const seconds = headers.get('retry-after');
+  const said = details.join(' ');
+  if (seconds !== null) return `${said || 'Too many requests.'} Try again in ${seconds} s.`;
+  return said || 'Too many requests. Wait a moment, then try again.';
 }
 
 async function readBody<T>(response: Response): Promise<T> {

@@ -21,6 +21,7 @@ const shapes: Readonly<Record<string, string>> = {
   usage: 'M2.5 13.5h11M4 13.5V8.5M8 13.5v-11M12 13.5V6',
   audit: 'M3 2.5h7l3 3v8H3zM10 2.5v3h3M5.5 8.5h5M5.5 11h5',
   playground: 'M5 3l7.5 5L5 13z',
+  calendar: 'M2.5 4h11v9.5h-11zM2.5 7h11M5.5 2v3M10.5 2v3',
   menu: 'M2 4.5h12M2 8h12M2 11.5h12',
   close: 'M3.5 3.5l9 9M12.5 3.5l-9 9',
   copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',

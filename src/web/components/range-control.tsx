@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import { DateField } from './date-field.tsx';
 import { FilterSelect, type Option } from './fields.tsx';
+import { dayOf } from './read-date.ts';
 
 /** A period as it stands in the URL of a page: a name, or days of the viewer's zone. */
 export interface Range {
@@ -25,11 +27,6 @@ function midnight(at: Date, days = 0): Date {
   return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days);
 }
 
-function dayOf(text: string): Date | undefined {
-  const at = new Date(`${text}T00:00`);
-  return Number.isNaN(at.getTime()) ? undefined : at;
-}
-
 /** The period in UTC, for the API; it ends before `to`. */
 export function periodOf(
   { when, after, before }: Range,
@@ -50,7 +47,7 @@ export function periodOf(
     case 'days': {
       const [first, last] = [dayOf(after), dayOf(before)];
       return {
-        ...(first !== undefined && since(first)),
+        ...(first !== undefined && since(midnight(first))),
         ...(last !== undefined && { to: midnight(last, 1).toISOString() }),
       };
     }
@@ -77,20 +74,18 @@ export function RangeControl({
       />
       {range.when === 'days' && (
         <span className="range-days">
-          <input
-            type="date"
+          <DateField
             aria-label="First day"
             value={range.after}
             max={range.before}
-            onChange={(event) => onRange({ after: event.currentTarget.value })}
+            onValue={(after) => onRange({ after })}
           />
           <span className="muted">to</span>
-          <input
-            type="date"
+          <DateField
             aria-label="Last day"
             value={range.before}
             min={range.after}
-            onChange={(event) => onRange({ before: event.currentTarget.value })}
+            onValue={(before) => onRange({ before })}
           />
         </span>
       )}

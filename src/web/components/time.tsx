@@ -116,7 +116,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** An ISO time as a field `datetime-local` takes it, to the minute; empty if it is no time. */
+/** An ISO time as a `DateField` takes it, to the minute; empty if it is no time. */
 export function toLocal(utc = ''): string {
   const time = new Date(utc);
   if (Number.isNaN(time.getTime())) return '';

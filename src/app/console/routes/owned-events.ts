@@ -1,3 +1,4 @@
+import { operatorName } from '../../../core/index.ts';
 import { isOwned, isOwnedAddress, type Owned, type OwnedKind } from '../../../service/organizations/index.ts';
 import type { AuditRecord } from '../../../service/audit/index.ts';
 
@@ -83,7 +84,7 @@ export function createEventView(
   return (row) => {
     const actor = row.actor ?? '';
     const isOwnClient = isOwned(owned, 'clients', actor);
-    const isOwnOperator = actor.startsWith('operator:') && operators.has(actor.slice('operator:'.length));
+    const isOwnOperator = operators.has(operatorName(actor) ?? '');
     const decisive = decisions[row.action];
     const isShown =
       isOwnClient ||

@@ -1,3 +1,4 @@
+import { operatorName } from '../../../core/index.ts';
 import { Type } from 'typebox';
 import { isQualifiedDomain } from '../../../lib/values/index.ts';
 import {
@@ -151,7 +152,7 @@ function toHold({ reason, since, author, endsAt, expiresAt }: HeldDestination): 
   return {
     reason,
     since: isoTime(since),
-    author: author.replace(/^operator:/, ''),
+    author: operatorName(author) ?? author,
     until: isoOrNull(endsAt),
     expiresAt: isoOrNull(expiresAt),
   };

@@ -3,8 +3,11 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { originOf } from './acting.ts';
 
-/** A test message of an operator; its page shows how far it comes. */
-export function testMessageRoutes({ messaging }: Pick<ConsoleServices, 'messaging'>): ConsoleRoutes {
+/** A test message of an operator; its page shows how far it comes. The disk has room for it as for one of a client. */
+export function testMessageRoutes({
+  messaging,
+  disk,
+}: Pick<ConsoleServices, 'messaging' | 'disk'>): ConsoleRoutes {
   return (app) => {
     route(app, 'post', '/test-messages', {
       needs: 'messages.send',
@@ -17,6 +20,7 @@ export function testMessageRoutes({ messaging }: Pick<ConsoleServices, 'messagin
       answer: sentMessage,
       refuses: [409, 429],
       handle: async (request) => {
+        disk.requireRoom();
         const { actor } = request.operator;
         const { messageId } = await messaging.sendTest(actor, request.body, originOf(request));
         return { messageId };

@@ -1,4 +1,4 @@
-import { oneLine } from '../../../core/index.ts';
+import { oneLine, operatorName } from '../../../core/index.ts';
 import type { InboundDetails, MessageDetails, RecipientDetails } from '../contract/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
@@ -25,7 +25,8 @@ export function writeTicket(
 
 function writeSender({ clientId, clientName }: MessageDetails): string[] {
   if (clientId === '') return [];
-  if (clientId.startsWith('operator:')) return [`Test by     ${clientId.slice('operator:'.length)}`];
+  const tester = operatorName(clientId);
+  if (tester !== undefined) return [`Test by     ${tester}`];
   return [`Client      ${clientId}${clientName === '' ? '' : ` (${clientName})`}`];
 }
 

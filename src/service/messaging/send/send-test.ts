@@ -1,3 +1,4 @@
+import { operatorName } from '../../../core/index.ts';
 import { addressKey, findDirectAddress } from '../../../lib/values/index.ts';
 import { operatorOrganization } from '../../organizations/index.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
@@ -42,7 +43,7 @@ export async function sendTest(
   const tester = {
     clientId: actor,
     organizationId: operatorOrganization,
-    name: actor.replace(/^operator:/, ''),
+    name: operatorName(actor) ?? actor,
     scopes: [],
     directAddresses: from === undefined ? [] : [addressKey(from)],
     requestFinalDelivery: false,

@@ -6,11 +6,13 @@ import { type ApiError, apiUrl, ask, type get } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay, useMayWhole } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
+import { DateField } from '../../components/date-field.tsx';
+import { Field } from '../../components/fields.tsx';
 import { periodOf, RangeControl } from '../../components/range-control.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time, toLocal, useNow } from '../../components/time.tsx';
-import { messagePath } from '../messages/message-path.ts';
+import { messagePath, testerOf } from '../messages/message-path.ts';
 
 const names = [
   'group',
@@ -141,7 +143,7 @@ export function AuditScreen(): ReactNode {
                   <span className="faint">unknown</span>
                 ) : (
                   <button type="button" className="link" title={actor} onClick={() => show({ actor })}>
-                    {actor.startsWith('hisp-') ? `${actor.slice(0, 11)}…` : actor.replace(/^operator:/, '')}
+                    {actor.startsWith('hisp-') ? `${actor.slice(0, 11)}…` : (testerOf(actor) ?? actor)}
                   </button>
                 ),
             },
@@ -295,14 +297,12 @@ function FilterForm({
       </label>
       {isOpen && (
         <>
-          <label className="field">
-            <span>From</span>
-            <input type="datetime-local" name="from" defaultValue={toLocal(filters.from)} />
-          </label>
-          <label className="field">
-            <span>To</span>
-            <input type="datetime-local" name="to" defaultValue={toLocal(filters.to)} />
-          </label>
+          <Field label="From">
+            {(tie) => <DateField {...tie} withTime name="from" value={toLocal(filters.from)} />}
+          </Field>
+          <Field label="To">
+            {(tie) => <DateField {...tie} withTime name="to" value={toLocal(filters.to)} />}
+          </Field>
           <label className="field">
             <span>Action</span>
             <input

@@ -4,7 +4,8 @@ import { put } from '../../api/client.ts';
 import { Address } from '../../components/address.tsx';
 import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
 import { Command } from '../../components/command.tsx';
-import { TextField } from '../../components/fields.tsx';
+import { DateField } from '../../components/date-field.tsx';
+import { Field } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { StateMark } from '../../components/states.tsx';
 import { Time, toLocal } from '../../components/time.tsx';
@@ -96,22 +97,12 @@ export function ForwardDialog({
             />
             <span>The address gets it, too</span>
           </label>
-          <TextField
-            label="From"
-            hint="empty: from now on"
-            type="datetime-local"
-            value={from}
-            onText={setFrom}
-            error={problemOf('from')}
-          />
-          <TextField
-            label="Until"
-            hint="empty: for good"
-            type="datetime-local"
-            value={until}
-            onText={setUntil}
-            error={problemOf('until')}
-          />
+          <Field label="From" hint="empty: from now on" error={problemOf('from')}>
+            {(tie) => <DateField {...tie} withTime isAhead value={from} onValue={setFrom} />}
+          </Field>
+          <Field label="Until" hint="empty: for good" error={problemOf('until')}>
+            {(tie) => <DateField {...tie} withTime isAhead value={until} onValue={setUntil} />}
+          </Field>
           <p className="muted">What has come already stays where it is.</p>
           <Command
             words={[

@@ -1,3 +1,4 @@
+import { testerOf } from './message-path.ts';
 import type { ReactNode } from 'react';
 import type { AuditEntry } from '../../../app/console/contract/index.ts';
 import { Table, type Column } from '../../components/data-table.tsx';
@@ -9,7 +10,7 @@ const columns: readonly Column<AuditEntry>[] = [
   { name: 'Action', isPlain: true, cell: ({ action }) => <code className="nowrap">{action}</code> },
   {
     name: 'By',
-    cell: ({ actor }) => <span className="breakable">{actor.replace(/^operator:/, '') || 'unknown'}</span>,
+    cell: ({ actor }) => <span className="breakable">{(testerOf(actor) ?? actor) || 'unknown'}</span>,
   },
   {
     name: 'Outcome',

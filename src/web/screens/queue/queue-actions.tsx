@@ -9,7 +9,9 @@ import { ask, post } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
+import { DateField } from '../../components/date-field.tsx';
 import { Confirm } from '../../components/dialog.tsx';
+import { Field } from '../../components/fields.tsx';
 import { formatNumber } from '../../components/time.tsx';
 
 type Target = Pick<QueueActionRequest, 'destinations' | 'deliveries'> & {
@@ -97,7 +99,6 @@ function ConfirmAction({
   const [reason, setReason] = useState('');
   const [until, setUntil] = useState('');
   const reasonId = useId();
-  const untilId = useId();
   const end = until === '' ? undefined : new Date(until).toISOString();
   const { messageIds, ...chosen } = target;
   const request = { action, ...chosen };
@@ -165,16 +166,9 @@ function ConfirmAction({
                   onChange={(event) => setReason(event.currentTarget.value)}
                 />
               </div>
-              <div className="field">
-                <label htmlFor={untilId}>Until</label>
-                <input
-                  id={untilId}
-                  type="datetime-local"
-                  value={until}
-                  onChange={(event) => setUntil(event.currentTarget.value)}
-                />
-                <span className="field-note">empty: until it is released</span>
-              </div>
+              <Field label="Until" hint="empty: until it is released">
+                {(tie) => <DateField {...tie} withTime isAhead value={until} onValue={setUntil} />}
+              </Field>
             </>
           )}
           {commandsFor(action, target, { reason, end }).map((command, index) => (
