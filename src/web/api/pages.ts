@@ -35,6 +35,8 @@ export interface PagedRows<Row> {
   readonly isLoadingMore: boolean;
   /** The rows are those of the search before, while this one is on its way. */
   readonly isOld: boolean;
+  /** All rows that match; null if more than are counted, undefined if they are not. */
+  readonly total: number | null | undefined;
   /** Rows at the head that the table does not show yet. */
   readonly newCount: number;
   readonly loadMore: () => void;
@@ -117,6 +119,7 @@ export function usePagedRows<Row>({
     error: shown.error,
     isLoading: shown.isPending,
     hasMore: shown.hasNextPage,
+    total: pages?.[0]?.total,
     isCut: shown.hasNextPage && (pages?.at(-1)?.result.length ?? 0) < usualPageRows,
     isLoadingMore: shown.isFetchingNextPage,
     isOld: shown.isPlaceholderData,

@@ -305,8 +305,12 @@ export function DataTable<Row>({
       )}
       {isFiltered && !page.isOld && page.rows.length > 0 && (
         <p className="muted small" role="status">
-          {page.hasMore && !page.isCut && 'More than '}
-          {formatNumber(page.rows.length)} {page.rows.length === 1 ? noun[0] : noun[1]}
+          {page.hasMore && !page.isCut && page.total === undefined && 'More than '}
+          {formatNumber(page.rows.length)}
+          {page.hasMore &&
+            page.total !== undefined &&
+            ` of ${page.total === null ? 'more than 500' : formatNumber(page.total)}`}{' '}
+          {page.rows.length === 1 ? noun[0] : noun[1]}
           {page.isCut && ' so far'}
         </p>
       )}

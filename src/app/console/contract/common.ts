@@ -30,6 +30,8 @@ export const pageOf = <Item extends TSchema>(
   Type.Object({ result: Type.Array(item), next: nullable(Type.String()) }, { title });
 
 export interface Page<Item> {
+  /** All rows, where they are counted; null if there are more than are counted. */
+  readonly total?: number | null;
   readonly result: readonly Item[];
   readonly next: string | null;
 }

@@ -106,6 +106,14 @@ export const messagePage = Type.Object(
     unread: Type.Array(Type.String()),
     /** More addresses begin as typed than were searched for. */
     hasMoreAddresses: Type.Boolean(),
+    total: Type.Optional(
+      nullable(
+        Type.Integer({
+          description:
+            'All rows that match; null if there are more than 500. On the first page of a search alone.',
+        }),
+      ),
+    ),
   },
   { title: 'MessagePage' },
 );

@@ -98,6 +98,7 @@ export function messageRoutes(services: ConsoleServices, acting: Acting): Consol
           terms: [...page.terms],
           unread: [...page.unread],
           hasMoreAddresses: page.hasMoreAddresses,
+          ...(page.total !== undefined && { total: page.total }),
         };
       },
     });

@@ -47,6 +47,31 @@ test('messages are found by the beginning of an address and by the first digits 
       assert.match((await explainStatement(storage, statement, isPostgres)).join('\n'), indexes);
   }));
 
+test('a search says on its first page how many rows match, up to 500', () =>
+  withManyMessages(2_000, async ({ storage, find }) => {
+    const audit = { find: () => Promise.resolve([]) };
+    const [some] = await find({});
+    assert.ok(some !== undefined);
+    const now = new Date(some.acceptedAt.getTime() + 1000);
+    const search = (more: { readonly text?: string; readonly since?: Date; readonly cursor?: string }) =>
+      searchMessages(storage, audit, { limit: 1, ...more }, now);
+    const text = domainOf(some.to);
+    const all = await searchMessages(storage, audit, { text, limit: 500 }, now);
+    assert.equal(all.total, all.next === undefined ? all.items.length : null);
+    const { total, items, next = '' } = await search({ text });
+    assert.deepEqual([total, items.length], [all.total, 1]);
+    const later = await search({ text, cursor: next });
+    assert.equal(later.total, undefined);
+    assert.equal(later.items[0]?.id, all.items[1]?.id);
+    const one = await search({ text: some.messageId });
+    assert.equal(
+      one.total,
+      (await searchMessages(storage, audit, { text: some.messageId, limit: 99 }, now)).items.length,
+    );
+    assert.equal((await search({ since: new Date(0) })).total, null);
+    assert.equal((await search({})).total, undefined, 'the list of all is no search');
+  }));
+
 test('the beginning of an address is looked up among those of a domain and of an organization', () =>
   withManyMessages(2_000, async ({ storage, find }) => {
     const db = storage.tables<MessagingTables>();

@@ -12,7 +12,7 @@ export interface Page<Item> {
   readonly next?: string;
 }
 
-const maxPage = 500;
+export const maxPage = 500;
 
 export const pageSize = (limit: number): number => Math.min(Math.max(1, Math.trunc(limit)), maxPage);
 

@@ -13,7 +13,7 @@ import {
   type ReceivedQuery,
   type ReceivedState,
 } from './find-received.ts';
-import { pageSize, toPage, type Page } from './paging.ts';
+import { maxPage, pageSize, toPage, type Page } from './paging.ts';
 import { mayBeginAddress, parseSearch, type ParsedSearch, type SearchTermKind } from './parse-search.ts';
 
 /** The text of the search box and the filters; all must match. */
@@ -40,6 +40,8 @@ export type SearchRow =
 export interface SearchPage extends Page<SearchRow>, ParsedSearch {
   /** More addresses begin so than were searched for. */
   readonly hasMoreAddresses: boolean;
+  /** All rows that match; null if there are more than 500. On the first page of a search alone. */
+  readonly total?: number | null;
 }
 
 /**
@@ -56,7 +58,10 @@ export async function searchMessages(
   if (parsed.unread.length > 0) return { ...parsed, hasMoreAddresses: false, items: [] };
   const db = storage.tables();
   const { searches, ...shown } = await withWholeAddresses(db, parsed, query.owned);
-  const wanted = searches.flatMap((terms) => combine(query, terms) ?? []);
+  const isCounted = query.cursor === undefined && isNarrowed(query);
+  // What is counted is read by the statements of a page, which are as cheap for each row.
+  const read = { ...query, limit: isCounted ? maxPage : query.limit };
+  const wanted = searches.flatMap((terms) => combine(read, terms) ?? []);
   if (wanted.length === 0) return { ...shown, items: [] };
   const size = pageSize(query.limit);
   const sent = await Promise.all(
@@ -72,9 +77,14 @@ export async function searchMessages(
   const sorted = [...rows.values()].toSorted((a, b) => timeOf(b) - timeOf(a) || (a.id < b.id ? 1 : -1));
   const next = [...sent, ...received].find((page) => page.next !== undefined)?.next;
   const page = toPage(sorted, size, (row) => ({ at: timeOf(row), id: row.id }));
+  const total = next === undefined && sorted.length <= maxPage ? sorted.length : null;
+  const found = { ...shown, ...page, ...(isCounted && { total }) };
   // One of the lists was truncated and fills the page.
-  return page.next !== undefined || next === undefined ? { ...shown, ...page } : { ...shown, ...page, next };
+  return page.next !== undefined || next === undefined ? found : { ...found, next };
 }
+
+const isNarrowed = ({ text = '', state, reason, clientId, direction, since, until }: SearchQuery): boolean =>
+  text !== '' || [state, reason, clientId, direction, since, until].some((one) => one !== undefined);
 
 type Terms = ParsedSearch['terms'];
 
