@@ -36,8 +36,8 @@ interface Reading {
 }
 
 /**
- * What people write: `11/20`, `11/20/26`, `Nov 20, 2026`, `2026-11-20`, `today`, `yesterday`, `tomorrow`, and behind it
- * `8 am`, `8:00 PM` or `14:30`; without a time, midnight. Undefined for other text.
+ * What people write: `11/20`, `11/20/26`, `Nov 20, 2026`, `2026-11-20`, `today`, `yesterday`, `tomorrow`, and
+ * behind it `8 am`, `8:00 PM` or `14:30`; without a time, midnight. Undefined for other text.
  */
 export function readDate(text: string, { now, withTime, isAhead }: Reading): LocalDate | undefined {
   const found = /^(.+?)(?:(?:,? +|T)(\d{1,2}(?::\d\d)? *[ap]\.?m\.?|\d{1,2}:\d\d))?$/i.exec(text.trim());

@@ -3,7 +3,7 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { originOf } from './acting.ts';
 
-/** A test message of an operator; its page shows how far it comes. The disk has room for it as for one of a client. */
+/** A test message of an operator; its page shows how far it comes. Low disk space refuses it, too. */
 export function testMessageRoutes({
   messaging,
   disk,
