@@ -1,13 +1,12 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /** True if a TCP listener can be opened there now. */
 export async function isPortFree(host: string, port: number): Promise<boolean> {
   const server = createServer();
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port, exclusive: true }, () => resolve());
-    });
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
     return true;
   } catch {
     return false;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { constants } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { createSecureContext } from 'node:tls';
@@ -51,13 +52,8 @@ export async function startEdgeListener(options: EdgeListenerOptions): Promise<E
     }),
   );
   server.on('error', (error) => options.log.warn({ code: errorCode(error) }, 'an edge listener failed'));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: options.host, port: options.port }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen({ host: options.host, port: options.port });
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     renewTls: (files) => void (context = contextOf(files)),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Closable } from '../../core/index.ts';
@@ -37,10 +38,8 @@ export async function startMetrics(
     );
   });
   limitConnections(server, limits, onClosed);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, resolve);
-  });
+  server.listen({ host, port });
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

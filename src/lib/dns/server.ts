@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
 import {
@@ -70,11 +71,13 @@ async function bindBoth(
   server: Server,
 ): Promise<{ udp: Socket; port: number }> {
   for (let tries = 1; ; tries++) {
-    await listen(server, host, port);
+    server.listen({ host, port });
+    await once(server, 'listening');
     const chosen = (server.address() as AddressInfo).port;
     const udp = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
     try {
-      await bind(udp, host, chosen);
+      udp.bind({ address: host, port: chosen });
+      await once(udp, 'listening');
       return { udp, port: chosen };
     } catch (error) {
       udp.close();
@@ -82,26 +85,6 @@ async function bindBoth(
       if (port !== 0 || tries >= maxBindTries) throw error;
     }
   }
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen({ host, port }, () => {
-    server.off('error', reject);
-    resolve();
-  });
-  return promise;
-}
-
-function bind(udp: Socket, host: string, port: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  udp.once('error', reject);
-  udp.bind({ address: host, port }, () => {
-    udp.off('error', reject);
-    resolve();
-  });
-  return promise;
 }
 
 function serveUdp(udp: Socket, { zones, limits = {}, clock = systemClock, onError }: DnsServerOptions): void {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import {
   createConnectionShares,
@@ -57,10 +58,8 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
     shares.admit(socket, () => serveConnection(socket, directory, idleMs)),
   );
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen({ host: options.host, port: options.port }, resolve);
-  await promise;
+  server.listen({ host: options.host, port: options.port });
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {

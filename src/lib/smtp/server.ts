@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { createBudget, createRateWatch, type Closable } from '../../core/index.ts';
@@ -42,7 +43,8 @@ export async function createSmtpServer(options: SmtpServerOptions): Promise<Smtp
     ...limits,
   });
   server.on('error', (error: unknown) => options.handlers.onError?.(error));
-  await listen(server, options);
+  server.listen({ host: options.host, port: options.port });
+  await once(server.server, 'listening');
   return {
     port: (server.server.address() as AddressInfo).port,
     get connectionCount() {
@@ -100,16 +102,6 @@ class ReceivingServer extends SMTPServer {
     });
     connection.init();
   }
-}
-
-function listen(server: ReceivingServer, { host, port }: SmtpServerOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.server.once('error', reject);
-  server.listen({ host, port }, () => {
-    server.server.off('error', reject);
-    resolve();
-  });
-  return promise;
 }
 
 /** Lets messages in progress finish within the grace time; all other connections are closed at once. */

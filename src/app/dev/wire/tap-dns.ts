@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 import type { Closable } from '../../../core/index.ts';
@@ -59,10 +60,8 @@ async function tapUdp(
     });
     upstream.send(question, serverPort, host, () => {});
   });
-  await new Promise<void>((resolve, reject) => {
-    socket.once('error', reject);
-    socket.bind({ address: host, port }, () => resolve());
-  });
+  socket.bind({ address: host, port });
+  await once(socket, 'listening');
   return {
     async close() {
       for (const upstream of waiting) upstream.close();
@@ -100,10 +99,8 @@ async function tapTcp(
     client.pipe(upstream);
     upstream.pipe(client);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => resolve());
-  });
+  server.listen({ host, port });
+  await once(server, 'listening');
   return {
     async close() {
       for (const end of ends) end();

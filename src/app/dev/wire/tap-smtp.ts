@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Closable } from '../../../core/index.ts';
 import type { WireLog, WireHost, WireTransaction } from './wire-log.ts';
@@ -38,10 +39,8 @@ export async function tapSmtp(options: SmtpTapOptions): Promise<Closable> {
     client.pipe(upstream);
     upstream.pipe(client);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: options.host, port: options.port }, () => resolve());
-  });
+  server.listen({ host: options.host, port: options.port });
+  await once(server, 'listening');
   return {
     async close() {
       for (const socket of sockets) socket.destroy();
