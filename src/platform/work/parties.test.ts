@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fc } from '../../../test/support/fast-check.ts';
 import type { FairItem, FairLimits } from './fair-items.ts';
 import { createParties } from './parties.ts';
-import { isBackingOff, type Party } from './party.ts';
+import type { Party } from './party.ts';
 
 const limits: FairLimits = {
   slots: 8,
@@ -247,205 +247,41 @@ test('no item is overlooked: each is started once a slot of its lane and its sha
   );
 });
 
-/** The limits of each kind of worker, small enough that random work meets them. */
-const kinds: Readonly<Record<string, FairLimits>> = {
-  destinations: {
-    slots: 4,
-    share: 2,
-    slowSlots: 2,
-    slowShare: 2,
-    isSlowUntilAnswered: true,
-    slowAfterMs: 1_000,
-    waiting: 1_000,
-    failuresBeforeBackOff: 3,
-    backOffMs: 2_000,
-    maxBackOffMs: 4_000,
-  },
-  'webhooks of clients': {
-    slots: 4,
-    share: 2,
-    groupShare: 3,
-    slowSlots: 2,
-    slowShare: 2,
-    slowGroupShare: 1,
-    slowAfterMs: 1_000,
-    waiting: 1_000,
-    failuresBeforeBackOff: 3,
-    backOffMs: 2_000,
-    maxBackOffMs: 4_000,
-  },
-};
+test('groups take turns, in each its parties do, and a group has its share', () => {
+  const parties = createParties<FairItem>(limits);
+  for (const [group, party] of [
+    ['g', 'p1'],
+    ['g', 'p2'],
+    ['h', 'p3'],
+  ] as const)
+    for (let count = 0; count < 3; count++) parties.add(item(group, party));
+  assert.deepEqual(startAll(parties), ['p1', 'p3', 'p2', 'p3', 'p1', 'p3', 'p2']);
+});
 
-const move = fc.record({
-  does: fc.constantFrom('add', 'add', 'add', 'start', 'start', 'end', 'end', 'watch', 'drop', 'return'),
-  index: fc.nat(6),
-  verdict: fc.constantFrom('ok', 'ok', 'ok', 'failing', 'untried'),
-  ms: fc.constantFrom(0, 0, 10, 1_500, 12_000, 70_000),
-} as const);
+test('a slow party has more than one attempt once it has answered', () => {
+  const parties = createParties<FairItem>(lanes);
+  answerOne(parties, 'known');
+  parties.add(only('known'));
+  const { party, item: begun } = parties.next(0) ?? assert.fail();
+  parties.begin(party, begun, 0);
+  parties.end(party, begun.id, 'ok', 2_000);
+  for (let count = 0; count < 3; count++) parties.add(only('known'));
+  assert.deepEqual(startAll(parties, 2_000), ['known', 'known']);
+});
 
-for (const [kind, some] of Object.entries(kinds))
-  test(`each lane, party and group stays within its share, in the order of its items, and none is skipped (${kind})`, () => {
-    fc.assert(
-      fc.property(fc.array(move, { maxLength: 120, size: 'max' }), (moves) => {
-        const model = modelOf(some);
-        for (const one of moves) model.run(one);
-      }),
-      { numRuns: 400 },
-    );
-  });
-
-interface Running {
-  readonly party: Party<FairItem>;
-  readonly id: string;
-}
-
-/**
- * Random work on parties, and what must hold whenever an attempt begins; written without the code under test.
- */
-function modelOf(some: FairLimits) {
-  const parties = createParties<FairItem>(some);
-  const running: Running[] = [];
-  /** By party: its items, oldest first, and the party as it was last seen. */
-  const queues = new Map<string, FairItem[]>();
-  const seen = new Map<string, Party<FairItem>>();
-  /**
-   * Who was served while a party, or a group, might have begun in the same lane, since it was served there
-   * itself.
-   */
-  const passedBy = new Map<string, Set<string>>();
-  let now = 0;
-
-  const groupOf = (index: number): string | undefined =>
-    some.groupShare === undefined ? undefined : `g${index % 3}`;
-  const queueOf = (name: string): FairItem[] => queues.get(name) ?? [];
-  const runningIn = (counts: (party: Party<FairItem>) => boolean): number =>
-    running.filter(({ party }) => counts(party)).length;
-  const isSlow = (party: Party<FairItem>): boolean => party.lane === 'slow';
-
-  function shareOf(party: Party<FairItem>): number {
-    if (!isSlow(party)) return some.share;
-    return some.isSlowUntilAnswered === true && !party.hasAnswered ? 1 : some.slowShare;
-  }
-
-  function mayBegin(party: Party<FairItem>): boolean {
-    const own = runningIn((other) => other === party);
-    if (isBackingOff(party, now) || (party.backOffs > 0 && own > 0) || own >= shareOf(party)) return false;
-    if (party.group.name === undefined) return true;
-    const most = isSlow(party) ? some.slowGroupShare : some.groupShare;
-    return (
-      runningIn((other) => other.group === party.group && other.lane === party.lane) < (most ?? Infinity)
-    );
-  }
-
-  const slotsOf = (lane: Party<FairItem>['lane']): number => (lane === 'slow' ? some.slowSlots : some.slots);
-
-  /**
-   * Those that wait and may begin; a party of which nothing is in memory may be forgotten, and is another one
-   * when it is back.
-   */
-  const contenders = (): Party<FairItem>[] => {
-    const known = new Set([...seen.values()].flatMap((party) => [party, ...party.group.parties]));
-    return [...known].filter(
-      (party) =>
-        party.waiting.length > 0 && party.waiting.length === queueOf(party.name).length && mayBegin(party),
-    );
-  };
-
-  /** Who does not wait any more, or may not begin, has been passed by nobody. */
-  function forgetPassed(contending = contenders()): void {
-    const keys = new Set(contending.flatMap(keysOf));
-    for (const key of passedBy.keys()) if (!keys.has(key)) passedBy.delete(key);
-  }
-
-  function startOne(): boolean {
-    const contending = contenders();
-    forgetPassed(contending);
-    const next = parties.next(now);
-    if (next === undefined) return false;
-    const { party, item: begun } = next;
-    seen.set(party.name, party);
-    const expected = queueOf(party.name).shift();
-    assert.equal(begun, expected, 'the oldest item of its party');
-    assert.ok(mayBegin(party), `${party.name} has its share`);
-    assert.ok(runningIn(({ lane }) => lane === party.lane) < slotsOf(party.lane), `${party.lane} has a slot`);
-    notePassed(contending, party);
-    parties.begin(party, begun, now);
-    running.push({ party, id: begun.id });
-    return true;
-  }
-
-  const groupNameOf = ({ name, group }: Party<FairItem>): string => group.name ?? name;
-  const keyOfParty = (party: Party<FairItem>): string => `${party.lane} ${groupNameOf(party)} ${party.name}`;
-  const keyOfGroup = (party: Party<FairItem>): string => `${party.lane} ${groupNameOf(party)}`;
-  const keysOf = (party: Party<FairItem>): string[] => [keyOfParty(party), keyOfGroup(party)];
-
-  /** Groups take turns, and in each its parties do. */
-  function notePassed(contending: readonly Party<FairItem>[], served: Party<FairItem>): void {
-    for (const key of keysOf(served)) passedBy.delete(key);
-    const passed = new Map<string, string>();
-    for (const party of contending) {
-      if (party === served || party.lane !== served.lane) continue;
-      if (party.group === served.group) passed.set(keyOfParty(party), served.name);
-      else passed.set(keyOfGroup(party), groupNameOf(served));
-    }
-    for (const [key, by] of passed) {
-      const before = passedBy.get(key) ?? new Set<string>();
-      assert.ok(!before.has(by), `${by} was served twice while ${key} waited`);
-      passedBy.set(key, before.add(by));
-    }
-  }
-
-  function take(from: Running[], index: number): Running | undefined {
-    return from.splice(index % Math.max(1, from.length), 1)[0];
-  }
-
-  return {
-    run({
-      does,
-      index,
-      verdict,
-      ms,
-    }: {
-      does: string;
-      index: number;
-      verdict: 'ok' | 'failing' | 'untried';
-      ms: number;
-    }): void {
-      const before = now;
-      now += ms;
-      // The worker watches often, and so finds a back-off that has ended.
-      if ([...seen.values()].some((party) => isBackingOff(party, before) && !isBackingOff(party, now)))
-        parties.watch(now);
-      const name = `p${index}`;
-      if (does === 'add') {
-        const group = groupOf(index);
-        const added = group === undefined ? only(name) : item(group, name);
-        parties.add(added);
-        queues.set(name, [...queueOf(name), added]);
-      } else if (does === 'start') while (startOne());
-      else if (does === 'watch') parties.watch(now);
-      else if (does === 'drop') {
-        const dropped = queueOf(name).pop();
-        if (dropped !== undefined) assert.ok(parties.dropWaiting(dropped));
-        forgetPassed();
-      } else if (does === 'return') {
-        const returned = new Set(parties.takeExcess());
-        for (const [party, queue] of queues)
-          queues.set(
-            party,
-            queue.filter((one) => !returned.has(one)),
-          );
-        forgetPassed();
-      } else {
-        const one = take(running, index);
-        if (one === undefined) return;
-        parties.end(one.party, one.id, verdict, now);
-        if (isBackingOff(one.party, now)) {
-          parties.takeWaiting(one.party);
-          queues.set(one.party.name, []);
-          forgetPassed();
-        }
-      }
-    },
-  };
-}
+test('items of parties that turn slow beyond half of the memory go back, the newest of each', () => {
+  const parties = createParties<FairItem>({ ...lanes, waiting: 40 });
+  const items = Array.from({ length: 30 }, (_, index) => only(`dead${index % 10}`));
+  for (const one of items) parties.add(one);
+  assert.deepEqual(
+    parties
+      .takeExcess()
+      .map(({ id }) => id)
+      .toSorted(),
+    items
+      .slice(20)
+      .map(({ id }) => id)
+      .toSorted(),
+  );
+  assert.equal(parties.takeExcess().length, 0);
+});
