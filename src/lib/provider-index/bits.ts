@@ -58,10 +58,15 @@ export function countBits(bits: Uint32Array): number {
 
 /** Intersects `bits` with `other` in place; returns the number of rows left. */
 export function intersectBits(bits: Uint32Array, other: Uint32Array): number {
+  return writeCommon(bits, other, bits);
+}
+
+/** Overwrites `into` with the rows of both sets; returns their number. */
+export function writeCommon(one: Uint32Array, other: Uint32Array, into: Uint32Array): number {
   let count = 0;
-  for (let word = 0; word < bits.length; word++) {
-    const both = (bits[word] as number) & (other[word] as number);
-    bits[word] = both;
+  for (let word = 0; word < into.length; word++) {
+    const both = (one[word] as number) & (other[word] as number);
+    into[word] = both;
     count += countOnes(both);
   }
   return count;

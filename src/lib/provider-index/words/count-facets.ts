@@ -64,7 +64,18 @@ function listCounts(counts: Uint32Array): GroupCounts {
   return found;
 }
 
-function countRows(rows: Uint32Array, { codes }: TextColumn): GroupCounts {
+// A list is counted in an array if that is about as short.
+const mostCounted = 1 << 14;
+
+function countRows(rows: Uint32Array, { codes, groupCount }: TextColumn): GroupCounts {
+  if (groupCount <= mostCounted) {
+    const counts = new Uint32Array(groupCount);
+    for (let at = 0; at < rows.length; at++) {
+      const code = codes[rows[at] as number] as number;
+      counts[code] = (counts[code] as number) + 1;
+    }
+    return listCounts(counts);
+  }
   const counts = new Map<number, number>();
   for (const row of rows) {
     const code = codes[row] as number;

@@ -1,10 +1,10 @@
 import { matchLevels, type WordField } from '../../search-words/index.ts';
-import { countOnes, hasBit } from '../bits.ts';
+import { countBits, hasBit, writeCommon } from '../bits.ts';
 import type { CodeArray } from '../arrays.ts';
 import type { ColumnName } from '../columns.ts';
 import type { WordClass, WordContext, WordSets } from './context.ts';
 import type { Matches } from '../intersect.ts';
-import { nearRows } from '../order/near-rows.ts';
+import { countByLeaf, nearRows, type NearRows } from '../order/near-rows.ts';
 import { orderPage } from '../order/order-page.ts';
 import { circleOf, milesToPoint, type Circle } from '../points.ts';
 import type { TextColumn } from '../text-column.ts';
@@ -59,7 +59,9 @@ const maxCombinations = 64;
 /** More than half of the way around the earth. */
 const everywhereMiles = 13_000;
 /** Circles in which the first rows near a place are looked for, so that few rows of a large set count. */
-const nearMiles = [5, 25, 125, 625, everywhereMiles] as const;
+const nearMiles = [1, 2.5, 6, 15, 40, 100, 250, 625, everywhereMiles] as const;
+/** Rows are not looked for in circles where, as common as they are, so many times too few would be. */
+const fewerThanExpected = 4;
 
 export function rankRows(request: RankRequest, context: WordContext): RankedRow[] {
   const { matches, limit } = request;
@@ -192,22 +194,34 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
 
   // The first rows by distance of those with coordinates, and further ones that are as near as the last.
   function nearest(bits: Uint32Array, count: number, limit: number, everywhere: Circle): Uint32Array {
-    const within = (miles: number, most: number): Uint32Array => {
-      const inside = miles === everywhereMiles ? everywhere : circleOf(points, { ...everywhere, miles });
-      const near = nearRows(points, inside, { bits, count });
-      const matches = { count: near.count, near };
-      const steps = [{ kind: 'distance', isDescending: false }] as const;
-      const to = Math.min(most, near.count);
-      return orderPage({ matches, steps, circle: inside, from: 0, to }, context);
+    let before: Uint32Array | undefined;
+    const around = (miles: number): Circle =>
+      miles === everywhereMiles ? everywhere : circleOf(points, { ...everywhere, miles });
+    const within = (circle: Circle): NearRows => {
+      const isSmall = circle.inside.count < count;
+      if (!isSmall) before ??= countByLeaf(points, bits, count);
+      return nearRows(points, circle, { bits, count }, isSmall ? undefined : before);
     };
-    let rows: Uint32Array = new Uint32Array(0);
+    const pageOf = (near: NearRows, most: number): Uint32Array => {
+      const steps = [{ kind: 'distance', isDescending: false }] as const;
+      const page = { from: 0, to: Math.min(most, near.count) };
+      return orderPage(
+        { matches: { count: near.count, near }, steps, circle: near.circle, ...page },
+        context,
+      );
+    };
+    const fewest = (limit / fewerThanExpected) * (context.rowCount / count);
+    let near: NearRows | undefined;
     for (const miles of nearMiles) {
-      rows = within(miles, limit + 1);
-      if (rows.length > limit) break;
+      const circle = around(miles);
+      if (circle.inside.count < fewest && circle !== everywhere) continue;
+      near = within(circle);
+      if (near.count > limit) break;
     }
+    const rows = near === undefined ? new Uint32Array(0) : pageOf(near, limit + 1);
     if (rows.length <= limit) return rows;
     const [last, next] = [milesOf(rows[limit - 1] as number), milesOf(rows[limit] as number)];
-    return last === next ? within(last, mostOfName) : rows;
+    return last === next ? pageOf(within(around(last)), mostOfName) : rows;
   }
 
   return {
@@ -218,8 +232,8 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
       const found: RankedRow[] = [];
       let rest = set.bits;
       for (const tier of [confirmed, trusted, undefined]) {
-        const own = tier === undefined ? rest : common(rest, tier, context);
-        const count = countOf(own);
+        const own = tier === undefined ? rest : context.pool.take();
+        const count = tier === undefined ? countBits(rest) : writeCommon(rest, tier, own);
         if (count > 0)
           found.push(...bestOfRows(nextRows(own, count, limit).sort(), slips, score, limit - found.length));
         if (found.length >= limit || tier === undefined) break;
@@ -228,19 +242,6 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
       return found.slice(0, limit);
     },
   };
-}
-
-function countOf(bits: Uint32Array): number {
-  let count = 0;
-  for (let word = 0; word < bits.length; word++) count += countOnes(bits[word] as number);
-  return count;
-}
-
-function common(bits: Uint32Array, other: Uint32Array, { pool }: WordContext): Uint32Array {
-  const both = pool.take();
-  for (let word = 0; word < both.length; word++)
-    both[word] = (bits[word] as number) & (other[word] as number);
-  return both;
 }
 
 function without(bits: Uint32Array, other: Uint32Array, { pool }: WordContext): Uint32Array {
@@ -319,12 +320,13 @@ function rankSet(
       found.push(one);
     }
   };
+  const setOf = createIntersections(bits, context);
   for (const { classes, slips, points } of combinationsOf(sets, weights)) {
     if (found.length === limit) return found;
-    const set = intersectClasses(bits, classes, context);
+    const set = setOf(classes);
     if (set.count > 0) take(set, slips, points);
   }
-  if (found.length < limit) take({ kind: 'bits', bits, count: countOf(bits) }, 0, 0);
+  if (found.length < limit) take({ kind: 'bits', bits, count: countBits(bits) }, 0, 0);
   return found;
 }
 
@@ -346,31 +348,32 @@ function combinationsOf(sets: readonly WordSets[], weights: readonly number[]): 
   return combinations;
 }
 
-function intersectClasses(bits: Uint32Array, classes: readonly WordClass[], context: WordContext): RowSet {
-  const lists = classes.filter(({ rows }) => rows.kind === 'rows');
-  const shortest = lists.toSorted((a, b) => a.rows.count - b.rows.count)[0];
-  if (shortest?.rows.kind === 'rows') {
-    const rows = shortest.rows.rows.filter(
-      (row) =>
-        hasBit(bits, row) &&
-        classes.every(({ rows: other }) => other === shortest.rows || hasRow(other, row)),
-    );
+/** What rows of a set have in common with some classes; many combinations begin with the same ones. */
+function createIntersections(
+  bits: Uint32Array,
+  context: WordContext,
+): (classes: readonly WordClass[]) => RowSet {
+  const all: RowSet = { kind: 'bits', bits, count: context.rowCount };
+  const known = new Map<WordClass, Map<RowSet, RowSet>>();
+  return (classes) =>
+    classes.reduce<RowSet>((set, one) => {
+      if (set.count === 0) return set;
+      const own = known.get(one) ?? new Map<RowSet, RowSet>();
+      known.set(one, own);
+      const found = own.get(set) ?? intersectTwo(set, one.rows, context);
+      own.set(set, found);
+      return found;
+    }, all);
+}
+
+function intersectTwo(one: RowSet, other: RowSet, context: WordContext): RowSet {
+  if (one.kind === 'rows') {
+    const rows = one.rows.filter((row) => hasRow(other, row));
     return { kind: 'rows', rows, count: rows.length };
   }
-  const both = context.pool.take();
-  both.set(bits);
-  let count = 0;
-  for (const { rows } of classes) {
-    if (rows.kind !== 'bits') continue;
-    count = 0;
-    for (let word = 0; word < both.length; word++) {
-      const left = (both[word] as number) & (rows.bits[word] as number);
-      both[word] = left;
-      count += countOnes(left);
-    }
-    if (count === 0) break;
-  }
-  return { kind: 'bits', bits: both, count };
+  if (other.kind === 'rows') return intersectTwo(other, one, context);
+  const bits = context.pool.take();
+  return { kind: 'bits', count: writeCommon(one.bits, other.bits, bits), bits };
 }
 
 function hasRow(set: RowSet, row: number): boolean {
