@@ -92,7 +92,7 @@ export interface StartOptions {
   /** Where they differ from the defaults. */
   readonly settings?: Partial<Config['messaging']>;
   readonly admission?: Partial<Config['admission']>;
-  readonly wrapping?: MessagingOptions['wrapping'];
+  readonly trustSettings?: Partial<Config['trust']>;
   /** Polling interval of the queues without a notification. */
   readonly idleMs?: number;
   /** One of several nodes over one database. */
@@ -193,12 +193,15 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       resolveRecipients: async (_from, recipients) =>
         options.resolveRecipients?.(recipients) ?? resolve(recipients, refusals),
     },
-    config: { messaging: settings, admission: { ...defaultSettings.admission, ...options.admission } },
+    config: {
+      messaging: settings,
+      admission: { ...defaultSettings.admission, ...options.admission },
+      trust: { ...defaultSettings.trust, ...options.trustSettings },
+    },
     idleMs: options.idleMs ?? 20,
     dispatchesStored: options.dispatchesStored,
     onStored: options.onStored,
     onKept: options.onKept,
-    ...(options.wrapping === undefined ? {} : { wrapping: options.wrapping }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
   });
   if (options.isStarted !== false) {

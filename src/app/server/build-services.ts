@@ -322,10 +322,6 @@ async function buildMessaging(
         practiceSettingCode: readCode(settings.practiceSetting),
       },
     },
-    wrapping: {
-      required: new Set(config.trust.wrappedDomains),
-      optional: new Set(config.trust.unwrappedDomains),
-    },
   });
   return resources.keep(messaging);
 }

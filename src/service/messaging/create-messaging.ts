@@ -36,12 +36,7 @@ import {
 } from './inbox/read-inbox.ts';
 import type { SendLimits } from './limits.ts';
 import { createMessagingOperator, type MessagingOperator } from './operator/operator.ts';
-import {
-  type MessagingDependencies,
-  noWrappingRules,
-  type RequestOrigin,
-  type WrappingRules,
-} from './ports.ts';
+import { type MessagingDependencies, type RequestOrigin } from './ports.ts';
 import { authorizeSender, type SendAnswer } from './send/accept-message.ts';
 import { checkAddresses, checkRecipients } from './send/check-addresses.ts';
 import { findSent, listSentStates, readSent } from './send/kept-messages.ts';
@@ -70,10 +65,9 @@ export interface MessagingOptions extends Omit<
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
-  readonly config?: Pick<Config, 'messaging' | 'admission'>;
+  readonly config?: Pick<Config, 'messaging' | 'admission' | 'trust'>;
   /** This node among the others; without it there are none. */
   readonly nodes?: Pick<Nodes, 'liveCount'>;
-  readonly wrapping?: WrappingRules;
   readonly directLimits?: DirectLimits;
   /** Lease time of mail without a renewal by its node. */
   readonly mailLeaseMs?: number;
@@ -172,7 +166,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     storageLimits: createStorageLimits(options),
     settings,
     checks: createChecks(config.admission),
-    wrapping: options.wrapping ?? noWrappingRules,
+    wrapping: config.trust,
   };
   const spool = createSpoolRoom(deps.storage.tables<MessagingTables>(), config);
   const workers: Rounds[] = [];

@@ -21,16 +21,6 @@ import type { WorkerPool } from './contents/worker-pool.ts';
 import type { messagingEvents } from './events.ts';
 import type { ServiceIdentity } from './identity.ts';
 
-/** Settings by the sender's domain. */
-export interface WrappingRules {
-  /** Domains of which unwrapped messages are refused. */
-  readonly required: ReadonlySet<string>;
-  /** Domains of which they are accepted, although others of them were wrapped. */
-  readonly optional: ReadonlySet<string>;
-}
-
-export const noWrappingRules: WrappingRules = { required: new Set(), optional: new Set() };
-
 /** Port to the trust service. */
 export type AddressBook = Pick<
   Trust,
@@ -130,7 +120,7 @@ export interface MessagingDependencies {
   readonly settings: Config['messaging'];
   /** The limits of validate: addresses by client, and slots for discoveries. */
   readonly checks: { readonly budget: Budget; readonly slots: FairSlots };
-  readonly wrapping: WrappingRules;
+  readonly wrapping: Pick<Config['trust'], 'wrappedDomains' | 'unwrappedDomains'>;
 }
 
 /** Origin of a request, for the audit trail. */

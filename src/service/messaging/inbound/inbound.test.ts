@@ -25,7 +25,6 @@ import {
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
 import { MessagingError } from '../errors.ts';
-import { noWrappingRules } from '../ports.ts';
 import { listInbound } from '../operator/list-inbound.ts';
 import { defaultDirectLimits } from './accept-mail.ts';
 import { listDeadLetters, retryDeadLetters } from './dead-letters.ts';
@@ -176,9 +175,9 @@ describe('receiving messages', () => {
       /** What answers a message now, and one of each form a week later. */
       const answersOf = async (
         first: readonly Partial<Awaited<ReturnType<typeof openPlain>>>[],
-        wrapping = noWrappingRules,
+        trustSettings = {},
       ): Promise<unknown[]> => {
-        const other = await startTestMessaging({ wrapping });
+        const other = await startTestMessaging({ trustSettings });
         try {
           const found: unknown[] = [];
           for (const fields of [...first, undefined, unsigned('later'), wrapped]) {
@@ -205,10 +204,9 @@ describe('receiving messages', () => {
       // Both forms within the week are both accepted ever after; a domain without history is free.
       assert.deepEqual(await answersOf([wrapped, unsigned('soon')]), ['mdn', 'mdn', 'mdn', 'mdn']);
       assert.deepEqual(await answersOf([]), ['mdn', 'mdn']);
-      const domains = new Set([bob.slice(bob.indexOf('@') + 1)]);
-      assert.deepEqual(await answersOf([], { ...noWrappingRules, required: domains }), ['5.7.1', 'mdn']);
-      const optional = { ...noWrappingRules, optional: domains };
-      assert.deepEqual(await answersOf([wrapped], optional), ['mdn', 'mdn', 'mdn']);
+      const domains = [bob.slice(bob.indexOf('@') + 1)];
+      assert.deepEqual(await answersOf([], { wrappedDomains: domains }), ['5.7.1', 'mdn']);
+      assert.deepEqual(await answersOf([wrapped], { unwrappedDomains: domains }), ['mdn', 'mdn', 'mdn']);
     });
   });
 

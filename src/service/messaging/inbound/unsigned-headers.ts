@@ -57,7 +57,7 @@ export async function findMisdirectedIn(
   const { part, named } = unsignedHeader;
   const domain = domainOf(sender);
   const isRequired =
-    deps.wrapping.required.has(domain) || (await wrapsAlwaysIn(tx, deps, domain, receivedAt));
+    deps.wrapping.wrappedDomains.includes(domain) || (await wrapsAlwaysIn(tx, deps, domain, receivedAt));
   if (isRequired) return { fault: 'DIRECT_NOT_WRAPPED', recipients };
   await registerIn(tx, deps, nameOf('unwrapped', domain), receivedAt);
   // The domain is that of the certificate; which of its addresses sent it is as unsigned as the recipients.
@@ -88,7 +88,7 @@ async function wrapsAlwaysIn(
   domain: string,
   now: Date,
 ): Promise<boolean> {
-  if (wrapping.optional.has(domain)) return false;
+  if (wrapping.unwrappedDomains.includes(domain)) return false;
   const sinceMs = await registeredAtIn(tx, nameOf('wraps', domain));
   if (sinceMs === undefined || now.getTime() - sinceMs < historyMs) return false;
   return (await registeredAtIn(tx, nameOf('unwrapped', domain))) === undefined;
