@@ -14,6 +14,8 @@ export {
   type ErrorTable,
   type FieldProblem,
 } from './errors.ts';
+export { fileErrorText, findFileFault } from './file-faults.ts';
+export { loginName } from './login-name.ts';
 export {
   createManualClock,
   silentLog,

@@ -24,7 +24,12 @@ function exampleRoutes(app: HispFastify): void {
     async (request) => request.body,
   );
   const querystring = Type.Object(
-    { limit: Type.Integer({ default: 10, minimum: 1 }), flag: Type.Optional(Type.Boolean()) },
+    {
+      limit: Type.Integer({ default: 10, minimum: 1 }),
+      flag: Type.Optional(Type.Boolean()),
+      month: Type.Optional(Type.String({ pattern: '^2', description: '`2026-11`, in UTC.' })),
+      by: Type.Optional(Type.Enum(['day', 'month'])),
+    },
     { additionalProperties: false },
   );
   app.get('/page', { schema: { querystring } }, async (request) => request.query);
@@ -114,6 +119,11 @@ test('query parameters become numbers; faulty, repeated and unknown ones are nam
   assertEnvelope(await server.call('/page?limit=5&limit=6'), 400, 'Required Params Missing', [
     ['limit', 'repeated'],
   ]);
+  const { errors } = (await server.call('/page?month=x&by=x')).body as { errors: { detail: string }[] };
+  assert.deepEqual(
+    errors.map(({ detail }) => detail),
+    ['month does not have the required form: `2026-11`, in UTC.', 'by must be one of day, month.'],
+  );
   assertEnvelope(await server.call('/page?limti=5'), 400, 'Required Params Missing', [['limti', 'unknown']]);
 });
 
@@ -123,7 +133,11 @@ test('a body that is no JSON, empty, of another type or too large is refused in 
   assertEnvelope(await post('{"name":"a","__proto__":{"x":1}}'), 400, 'Required Params Missing', [
     ['', 'malformed'],
   ]);
-  assert.equal((await post('name', 'text/plain')).status, 415);
+  const plain = (await post('name', 'text/plain')).body as { errors: { detail: string }[] };
+  assert.equal(
+    plain.errors[0]?.detail,
+    'Bodies of type "text/plain" are not accepted here. Send application/json.',
+  );
   assertEnvelope(await post('name=a', 'application/x-www-form-urlencoded'), 415, 'Unsupported Media Type', [
     ['', 'unsupported_media_type'],
   ]);

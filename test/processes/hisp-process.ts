@@ -14,7 +14,7 @@ import { nextMigration } from './next-migration.ts';
 import { createProfiler } from './profile.ts';
 import type { Answer, DirectoryInspection, HispTask, Inspection, Question, Usage } from './protocol.ts';
 
-const task = JSON.parse(process.argv[2] ?? '') as HispTask;
+const task = JSON.parse(process.env['OPENHISP_TEST_TASK'] ?? '') as HispTask;
 const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
 // A version to come, whose only difference is its schema (test/system/rolling-upgrade.slow.test.ts).
 const isNext = process.env['OPENHISP_TEST_NEXT_SCHEMA'] === '1';

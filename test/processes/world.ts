@@ -226,9 +226,12 @@ async function startHispProcess(
   async function start(upgraded?: Readonly<Record<string, string>>): Promise<void> {
     const known = ready ?? place.client;
     const client = known === undefined ? {} : { client: known };
+    const other = place.env === undefined && upgraded === undefined ? program?.(who) : undefined;
+    const text = JSON.stringify({ ...task, ...client });
     child = fork(
-      place.env === undefined && upgraded === undefined ? (program?.(who) ?? ownProgram) : ownProgram,
-      [JSON.stringify({ ...task, ...client })],
+      other ?? ownProgram,
+      // Of an older version it reads its task there. Other users see what is there.
+      other === undefined ? [] : [text],
       {
         // Node reads the limit at its start, so it starts within the group.
         ...(group === undefined
@@ -243,7 +246,14 @@ async function startHispProcess(
                 ...nodeOptions,
               ],
             }),
-        env: { ...servingEnvironment, ...process.env, ...env?.(who), ...place.env, ...upgraded },
+        env: {
+          ...servingEnvironment,
+          ...process.env,
+          ...env?.(who),
+          ...place.env,
+          ...upgraded,
+          OPENHISP_TEST_TASK: text,
+        },
       },
     );
     ready = (await waitFor(child, 'ready')).ready;

@@ -1,9 +1,15 @@
-import { type Closable, errorText, escapeHidden, silentLog, systemClock } from '../../core/index.ts';
+import {
+  type Closable,
+  errorText,
+  escapeHidden,
+  loginName,
+  silentLog,
+  systemClock,
+} from '../../core/index.ts';
 import type { Config, Storage, Vault } from '../../platform/index.ts';
 import type { AuditOrigin } from '../../service/audit/index.ts';
 import { UsageError } from './describe-error.ts';
 import type { NamedInstallation } from './find-installation.ts';
-import { loginName } from './login-name.ts';
 
 // Loaded with the installation: help and the version need neither settings nor a database.
 const loadFinder = () => import('./find-installation.ts');

@@ -1,5 +1,4 @@
-import { CodedError, errorText, hasHidden, oneLine } from '../../core/index.ts';
-import { loginName } from './login-name.ts';
+import { CodedError, errorText, findFileFault, hasHidden, oneLine } from '../../core/index.ts';
 import { FileContentError } from './read-named-file.ts';
 
 /** Wrong words on the command line that the parser lets pass. */
@@ -32,17 +31,6 @@ const nextSteps: Readonly<Record<string, string>> = {
     'The file must contain one X.509 certificate, PEM or DER. The first one of a chain: openssl x509 -in CHAIN.pem. From a .p12 or .pfx file: openssl pkcs12 -in FILE -clcerts -nokeys.',
   PKI_KEY_MALFORMED:
     'The file must contain one private key that is not encrypted, PEM or DER (PKCS #8). To decrypt one: openssl pkey -in FILE. From a .p12 or .pfx file: openssl pkcs12 -in FILE -nocerts -nodes.',
-};
-
-const fileFaults: Readonly<Record<string, string>> = {
-  ENOENT: 'not found. Check the path and its folders.',
-  EEXIST: 'exists already and is not overwritten. Name a new file.',
-  EACCES: `no permission for the user ${loginName()}. Check the modes of the file and its folders, or run the command as the user of the service.`,
-  EISDIR: 'is a folder. Name a file.',
-  ENOTDIR: 'a part of the path is not a folder. Check the path.',
-  ENOSPC: 'the disk is full. Free some space and run the command again.',
-  EMFILE: 'this process may open no more files. Raise the limit (LimitNOFILE, ulimit -n).',
-  EROFS: 'the file system is read-only. Mount it writable (mount, dmesg), or name a file elsewhere.',
 };
 
 /**
@@ -87,8 +75,8 @@ function findFileError(error: unknown): unknown {
 }
 
 function describeFileError(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined;
-  const fault = fileFaults[String(error.code)];
+  if (!(error instanceof Error) || !('path' in error)) return undefined;
+  const fault = findFileFault(error);
   return fault === undefined ? undefined : `${String(error.path)}: ${fault}`;
 }
 

@@ -23,13 +23,14 @@ import {
   type VerifiedChain,
 } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
-import { describeError } from './describe-error.ts';
+import { describeError, UsageError } from './describe-error.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `backup`: a copy of the database while the service runs. */
 export function addBackupCommand(backup: Command, context: CliContext): void {
-  backup.action((file: string) =>
-    withInstallation(context, async ({ config, storage, audit }) => {
+  backup.action(async (file: string) => {
+    if (file === '') throw new UsageError('Name the file to write: openhisp backup FILE');
+    await withInstallation(context, async ({ config, storage, audit }) => {
       const record = (action: string, outcome: AuditOutcome): Promise<void> =>
         audit.recordNow({ action, actor: 'operator', outcome });
       // Written first, to be part of the copy.
@@ -47,8 +48,8 @@ export function addBackupCommand(backup: Command, context: CliContext): void {
         'The copy was opened and checked. It does not contain the master key: keep that separately.',
       );
       await record('backup.write', 'ok');
-    }),
-  );
+    });
+  });
 }
 
 /**

@@ -275,6 +275,31 @@ test('two backups at once do not destroy each other: to one file the second is r
   );
 });
 
+test('a file that is not there, and one without a name, are refused in words', async () => {
+  const missing = path.join(folder, 'no-folder', 'file');
+  const texts = [
+    ['client', 'list', '--config', missing],
+    ['vault', 'change-master-key', missing],
+    ['backup', ''],
+  ].map((words) => run(...words).then(({ note }) => note, describeError));
+  const [config, key, backup] = await Promise.all(texts);
+  assert.match(config ?? '', /The configuration file \S+ cannot be read: not found\. Check the path/);
+  assert.match(key ?? '', /cannot create \S+: not found\. Check the path/);
+  assert.match(backup ?? '', /^Name the file/);
+});
+
+test('usage: a column once, and names that nobody has', async () => {
+  assert.match((await run('usage', '--by', 'month', 'month')).out, /^month\tmessages\t/);
+  for (const [option, name, code] of [
+    ['--client', 'nope', 'OAUTH_CLIENT_UNKNOWN'],
+    ['--organization', 'nope', 'ORGANIZATION_UNKNOWN'],
+    ['--domain', 'nope.example', 'TRUST_DOMAIN_UNKNOWN'],
+  ] as const)
+    await assert.rejects(run('usage', option, name), { code });
+  assert.match((await run('usage', '--client', 'demo')).note, /Nothing was counted yet/);
+  assert.match((await run('message', 'find', '--client', 'nope')).note, /there is no client nope/);
+});
+
 test('data keys are rotated and put under a new master key, which then opens the installation', async () => {
   assert.match((await run('vault', 'rotate-data-key')).out, /^data key [0-9a-f]{16}\n$/);
   const file = path.join(folder, 'new.key');

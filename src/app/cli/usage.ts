@@ -8,9 +8,11 @@ import {
   type UsageRow,
 } from '../../service/messaging/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
+import { createOrganizations } from '../../service/organizations/index.ts';
+import { createTrust, requireHostedDomain } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 import { printLines, toRow } from './print-list.ts';
-import { withInstallation } from './with-installation.ts';
+import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface UsageOptions {
   readonly from?: string;
@@ -47,21 +49,23 @@ export function addUsageCommand(usage: Command, context: CliContext): void {
 async function printUsage(context: CliContext, options: UsageOptions): Promise<void> {
   await withInstallation(context, async (installation) => {
     const now = systemClock.now();
+    const by = [...new Set(options.by)];
     const { rows, countedAt } = await readUsage(installation.storage, {
       from: options.from ?? monthsBefore(now, usualMonths - 1),
       to: options.to ?? monthsBefore(now, 0),
-      by: options.by,
+      by,
       organizationId: options.organization,
       clientId: options.client,
       domain: options.domain,
       limit: Number.MAX_SAFE_INTEGER - 1,
     });
-    if (options.json === true) return context.print(JSON.stringify({ countedAt, rows }, undefined, 2));
     const { clients } = createOauth({ ...installation, clock: systemClock });
+    if (rows.length === 0) await requireKnown(installation, options);
+    if (options.json === true) return context.print(JSON.stringify({ countedAt, rows }, undefined, 2));
     const names = new Map((await clients.list()).map(({ clientId, name }) => [clientId, name]));
-    const head = options.by.flatMap((group) => (group === 'client' ? ['client', 'name'] : [group]));
+    const head = by.flatMap((group) => (group === 'client' ? ['client', 'name'] : [group]));
     const values = (row: UsageRow): (string | number)[] => [
-      ...options.by.flatMap((group) =>
+      ...by.flatMap((group) =>
         group === 'client' ? [row.clientId, names.get(row.clientId) ?? ''] : [row[group]],
       ),
       ...columns.map((column) => row[column]),
@@ -79,4 +83,15 @@ async function printUsage(context: CliContext, options: UsageOptions): Promise<v
       );
     return undefined;
   });
+}
+
+/** An empty table for a misspelt name would say that nothing was sent. */
+async function requireKnown(
+  installation: AuditedInstallation,
+  { organization, client, domain }: UsageOptions,
+): Promise<void> {
+  const services = { ...installation, clock: systemClock };
+  if (organization !== undefined) await createOrganizations(services).get(organization);
+  if (client !== undefined) await createOauth(services).clients.get(client);
+  if (domain !== undefined) await requireHostedDomain(createTrust(services), domain);
 }

@@ -27,7 +27,7 @@ interface HttpRefusal {
  * The only mapping from errors to answers of the REST API (Decision 0005). `message` and `cause` are never
  * included.
  */
-function toRefusal(error: unknown): HttpRefusal {
+function toRefusal(error: unknown, request: FastifyRequest): HttpRefusal {
   if (error instanceof CodedError) return fromCoded(error);
   const validation = readValidationProblems(error);
   if (validation !== undefined) return refusal(400, validation);
@@ -40,7 +40,7 @@ function toRefusal(error: unknown): HttpRefusal {
     {
       field: '',
       reason: frameworkReasons[status] ?? 'invalid',
-      detail: frameworkDetails[status] ?? 'Invalid request.',
+      detail: status === 415 ? describeType(request) : (frameworkDetails[status] ?? 'Invalid request.'),
     },
   ]);
 }
@@ -89,10 +89,27 @@ const frameworkDetails: Readonly<Record<number, string>> = {
   400: 'The request or its body is malformed.',
   404: 'Path not found.',
   413: 'The request body is too large.',
-  415: 'This path does not accept the Content-Type or the Content-Encoding of the request.',
   500: 'Internal error; retry the request.',
   503: 'The service is closing or over capacity.',
 };
+
+/** Types of bodies that some path takes. */
+const bodyTypes = [
+  'application/json',
+  'application/x-www-form-urlencoded',
+  'text/csv',
+  'application/gzip',
+  'application/zip',
+];
+
+function describeType({ headers, server }: FastifyRequest): string {
+  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers;
+  const taken = bodyTypes.filter((one) => server.hasContentTypeParser(one)).join(', ');
+  const send = taken === '' ? 'Send no body.' : `Send ${taken}.`;
+  if (encoding !== 'identity') return `A body with Content-Encoding is not accepted. ${send}`;
+  if (type === undefined) return `The body has no Content-Type. ${send}`;
+  return `Bodies of type ${JSON.stringify(type.slice(0, 100))} are not accepted here. ${send}`;
+}
 
 /** The status of a framework error; anything other than 4xx or 503 is an internal error. */
 function frameworkStatus(error: unknown): number {
@@ -129,7 +146,7 @@ export function sendRefusal(
   reply: FastifyReply,
   log: Log,
 ): FastifyReply {
-  const { status, problems, retryAfterSeconds, challenge } = toRefusal(error);
+  const { status, problems, retryAfterSeconds, challenge } = toRefusal(error, request);
   const where = { requestId: request.id, route: request.routeOptions.url };
   const limit = limits.get(log) ?? createLineLimit();
   limits.set(log, limit);

@@ -23,7 +23,7 @@ export const fieldReasons: Readonly<Record<string, string>> = {
   reused: 'The messageId belongs to another message (409).',
   empty: 'The attachment has no bytes.',
   not_allowed: 'Attachments of this type, name or content are not accepted.',
-  type_mismatch: 'The content is not of the type in attachmentClass.',
+  type_mismatch: 'The content is not of the type that the attachment is sent as.',
   not_well_formed: 'The XML is not well formed: a fault in a C-CDA, otherwise a warning.',
   check_digit: 'Warning: the check digit of the LOINC code is wrong.',
   recommended: 'Warning: receivers need this field to match the patient.',

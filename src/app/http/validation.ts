@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Value } from 'typebox/value';
+import { Pointer, Value } from 'typebox/value';
 import type { FieldProblem } from '../../core/index.ts';
 
 /**
@@ -18,12 +18,25 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     const filled = Value.Default(schema, dropsEmpty ? withoutEmpty(schema, value) : value);
     const converted = httpPart === 'body' ? filled : convertTexts(schema, integers, filled);
     if (validator.Check(converted)) return { value: converted };
-    const found = validator
-      .Errors(converted)
-      .map((error): FastifySchemaValidationError => ({ ...error, params: { ...error.params } }));
+    const found = validator.Errors(converted).map((error): FastifySchemaValidationError => ({
+      ...error,
+      params: { ...error.params },
+      message: wordsFor(schema, error as FastifySchemaValidationError) ?? error.message,
+    }));
     return { error: httpPart === 'querystring' ? [...listRepeated(schema, converted), ...found] : found };
   };
 };
+
+/** Instead of words for those who know the schema: regular expressions, and allowed values without them. */
+function wordsFor(
+  schema: TSchema,
+  { keyword, params, schemaPath }: FastifySchemaValidationError,
+): string | undefined {
+  if (keyword === 'enum') return `must be one of ${namesIn(params['allowedValues']).join(', ')}`;
+  if (keyword !== 'pattern' && keyword !== 'format') return undefined;
+  const { description = '' } = (Pointer.Get(schema, schemaPath.slice(1)) ?? {}) as { description?: string };
+  return `does not have the required form${description === '' ? '' : `: ${description.replace(/\.$/, '')}`}`;
+}
 
 /** The type of a parameter that is given twice would be reported as wrong: it is read as a list. */
 function listRepeated(schema: TSchema, sent: unknown): readonly FastifySchemaValidationError[] {
@@ -135,7 +148,9 @@ function join(parent: string, name: string): string {
   return parent === '' ? name : `${parent}.${name}`;
 }
 
-// Names come from the caller; only a few, and only short ones, are repeated.
+const maxNames = 30;
+
+// Names may come from the caller; only some, and only short ones, are repeated.
 function namesIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.slice(0, 10).map((name) => String(name).slice(0, 100)) : [];
+  return Array.isArray(value) ? value.slice(0, maxNames).map((name) => String(name).slice(0, 100)) : [];
 }

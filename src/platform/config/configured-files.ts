@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { errorText } from '../../core/index.ts';
+import { fileErrorText } from '../../core/index.ts';
 import { invalidConfig } from './invalid-config.ts';
 
 /**
@@ -19,7 +19,7 @@ export function useConfiguredFile<Result>(
       {
         field: setting,
         reason: 'invalid',
-        detail: `${setting}: ${file} cannot be used: ${errorText(error)}`,
+        detail: `${setting}: ${file} cannot be used: ${fileErrorText(error)}`,
       },
     ]);
   }

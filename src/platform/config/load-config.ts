@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { errorText, type FieldProblem } from '../../core/index.ts';
+import { fileErrorText, type FieldProblem } from '../../core/index.ts';
 import { checkTogether, shortestHost } from './check-together.ts';
 import { fillDefaults, isObject, listFaults } from './check-values.ts';
 import { invalidConfig } from './invalid-config.ts';
@@ -50,7 +50,7 @@ function readFile(file: string | undefined, problems: FieldProblem[]): Draft {
     problems.push({
       field: file,
       reason: 'invalid',
-      detail: `The configuration file cannot be read: ${errorText(error)}`,
+      detail: `The configuration file ${file} cannot be read: ${fileErrorText(error)}`,
     });
   }
   return {};

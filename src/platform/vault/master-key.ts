@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { decodeBase64Strict, errorText } from '../../core/index.ts';
+import { decodeBase64Strict, fileErrorText } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 
 declare const brand: unique symbol;
@@ -80,7 +80,7 @@ function createKeyFile(file: string, setting: string): void {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
     throw new PlatformError(
       'PLATFORM_KEY_FILE_UNUSABLE',
-      `${setting}: cannot create ${file}: ${errorText(error)}`,
+      `${setting}: cannot create ${file}: ${fileErrorText(error)}`,
       {
         cause: error,
       },

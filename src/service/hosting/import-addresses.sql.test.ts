@@ -88,6 +88,10 @@ test('refused rows name the field, and stop all unless row by row is asked for; 
     'address.enable Ann@d.example operator:jo',
     'directory.provision ann@d.example operator:jo',
   ]);
+  // An address stays as it was written first.
+  await outcomes([header, good.replace('Ann@', 'ANN@')]);
+  assert.ok((await listed()).includes('Ann@d.example active'));
+  await outcomes([header, good]);
   const again = await lastSequence();
   assert.deepEqual(await outcomes([header, good]), [true, '2 unchanged']);
   assert.deepEqual(await changesSince(again), []);
@@ -97,10 +101,10 @@ test('refused rows name the field, and stop all unless row by row is asked for; 
   assert.deepEqual(await changesSince(again), [
     'directory.provision ann@d.example operator:jo',
     'directory.unprovision ann@d.example operator:jo',
-    'address.disable ann@d.example operator:jo',
+    'address.disable Ann@d.example operator:jo',
   ]);
   const found = await trust.findAddress(parseDirectAddress('ann@d.example'));
-  assert.deepEqual(found, { address: 'ann@d.example', status: 'disabled' });
+  assert.deepEqual(found, { address: 'Ann@d.example', status: 'disabled' });
 });
 
 test('a file with an unknown column, without the address, or with a column twice is refused', async () => {

@@ -92,6 +92,11 @@ export async function requireHostedDomain(
   return unknownDomain(domain);
 }
 
+/** An address stays as it was first written: the case of its letters says nothing. */
+function spellingOf(address: DirectAddress, before: string | undefined): DirectAddress {
+  return before?.toLowerCase() === addressKey(address) ? (before as DirectAddress) : address;
+}
+
 const domainTaken = (text: string): TrustError =>
   new TrustError('TRUST_DOMAIN_TAKEN', text, {
     publicMessage: `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`,
@@ -218,19 +223,20 @@ export function createAddresses(store: TrustStore): Addresses {
 
   async function putAddress(address: DirectAddress, status: AddressStatus = 'active'): Promise<void> {
     const domain = domainOf(address);
-    const { created_at, ...row } = guards.addresses.withMac({
-      address_key: addressKey(address),
-      address,
-      domain,
-      status,
-      created_at: clock.now().getTime(),
-    });
+    const address_key = addressKey(address);
     await store.storage.transaction<TrustTables, void>(async (tx) => {
       await requireHostedIn(tx, store, [domain]);
-      const query = tx.selectFrom('hosted_address').select('status');
+      const query = tx.selectFrom('hosted_address').select(['address', 'status']);
       const before = await store.storage
-        .forUpdate(query.where('address_key', '=', row.address_key))
+        .forUpdate(query.where('address_key', '=', address_key))
         .executeTakeFirst();
+      const { created_at, ...row } = guards.addresses.withMac({
+        address_key,
+        address: spellingOf(address, before?.address),
+        domain,
+        status,
+        created_at: clock.now().getTime(),
+      });
       await tx
         .insertInto('hosted_address')
         .values({ ...row, created_at })
@@ -298,9 +304,14 @@ export function createAddresses(store: TrustStore): Addresses {
         const outcomes = rows.map((row) => {
           const old = known.get(row.address_key);
           if (old === undefined) return 'added' as const;
-          return old.address === row.address && old.status === row.status ? 'unchanged' : 'changed';
+          return old.status === row.status ? 'unchanged' : 'changed';
         });
-        const changed = rows.filter((_row, index) => outcomes[index] !== 'unchanged');
+        const changed = rows
+          .filter((_row, index) => outcomes[index] !== 'unchanged')
+          .map(({ mac, ...row }) => {
+            const address = spellingOf(row.address as DirectAddress, known.get(row.address_key)?.address);
+            return address === row.address ? { ...row, mac } : guards.addresses.withMac({ ...row, address });
+          });
         if (isDry || changed.length === 0) return outcomes;
         await requireHostedIn(
           tx,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { countOf, errorText, systemClock } from '../../../core/index.ts';
+import { countOf, errorText, fileErrorText, systemClock } from '../../../core/index.ts';
 import type { AuditPeriod, AuditPublicKey } from '../../../service/audit/index.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
@@ -68,7 +68,7 @@ async function writeNew(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    throw new UsageError(`${file}: ${errorText(error)}`);
+    throw new UsageError(`${file}: ${fileErrorText(error)}`);
   }
 }
 

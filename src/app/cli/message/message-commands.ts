@@ -6,6 +6,7 @@ import type { CliContext } from '../context.ts';
 import { readTime, timeForms } from '../read-time.ts';
 import { describeRetry } from './describe-retry.ts';
 import { type JsonOption, toRow, printLines } from '../print-list.ts';
+import { createOauth } from '../../../service/oauth/index.ts';
 import { printPage, withMessaging, withPaging, withSending, type PageOptions } from './with-messaging.ts';
 
 interface FindOptions extends PageOptions {
@@ -38,9 +39,13 @@ export function addMessage(message: Command, context: CliContext): void {
       .option('--since <time>', `accepted from this time on: ${timeForms()}`, readTime)
       .option('--until <time>', 'accepted before this time', readTime),
   ).action((options: FindOptions) =>
-    withMessaging(context, async (messaging) => {
+    withMessaging(context, async (messaging, services) => {
       const { request: requestId, client: clientId, ...query } = options;
-      printPage(context, options, await messaging.find({ ...query, requestId, clientId }), formatFound);
+      const page = await messaging.find({ ...query, requestId, clientId });
+      // That a misspelt client sent nothing says nothing.
+      if (page.items.length === 0 && clientId !== undefined)
+        await createOauth(services).clients.get(clientId);
+      printPage(context, options, page, formatFound);
     }),
   );
   message

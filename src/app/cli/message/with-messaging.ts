@@ -27,12 +27,15 @@ export interface PageOptions extends JsonOption {
  */
 export function withMessaging(
   context: CliContext,
-  work: (messaging: MessagingOperator) => Promise<void>,
+  work: (messaging: MessagingOperator, services: Services) => Promise<void>,
 ): Promise<void> {
   return withServices(context, async (services) => {
     const counts = createEventCounts(services);
     try {
-      await work(createMessagingOperator({ ...services, emit: counts.emit, operator: context.actor() }));
+      await work(
+        createMessagingOperator({ ...services, emit: counts.emit, operator: context.actor() }),
+        services,
+      );
     } finally {
       await counts.close();
     }

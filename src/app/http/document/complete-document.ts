@@ -166,7 +166,7 @@ const exampleProblems: Readonly<Record<number, { field: string; reason: string; 
   415: {
     field: '',
     reason: 'unsupported_media_type',
-    detail: 'This path does not accept the Content-Type or the Content-Encoding of the request.',
+    detail: 'Bodies of type "text/plain" are not accepted here. Send application/json.',
   },
   431: {
     field: '',

@@ -6,7 +6,7 @@ export const deliveryTables = (): readonly string[] => [
     id text primary key,
     kind text not null check (kind in ('message', 'mdn', 'dsn')),
     sender text not null,
-    sealed_message bytea,
+    sealed_message bytea not null,
     created_at bigint not null,
     message_id text not null default '',
     destinations integer not null default 1,

@@ -10,7 +10,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Kysely, SqliteAdapter, sql } from 'kysely';
 import { createSteadyClock } from '../steady-clock.ts';
-import { errorText, type Clock } from '../../../core/index.ts';
+import { errorText, fileErrorText, type Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
 import { prepareQuery } from '../prepare.ts';
 import type { Storage } from '../storage.ts';
@@ -167,7 +167,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
         for (const suffix of ['', '-journal']) rmSync(`${copy}${suffix}`, { force: true });
         throw new PlatformError(
           'PLATFORM_STORAGE_UNAVAILABLE',
-          `${copy} could not be written: ${errorText(error)}`,
+          `${copy} could not be written: ${fileErrorText(error)}`,
           { cause: error },
         );
       }

@@ -223,6 +223,6 @@ function checkContent(baseType: string, content: Buffer, name: string, problems:
     problems.add(
       `${name}.attachmentContent`,
       'type_mismatch',
-      'The content is not of the type that attachmentClass names.',
+      `The content is not of the type ${baseType}, as which it is sent.`,
     );
 }
