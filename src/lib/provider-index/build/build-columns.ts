@@ -81,7 +81,9 @@ function buildNext(
   const column = groupNext(task, isLocal ? (domainSequence ?? sequence) : sequence, store);
   settle(store, recordOfRow.length);
   if (containsColumns.has(column.name)) {
-    buildFrequentTexts(column, buildTrigrams(column, store), frequentRows, store);
+    buildTrigrams(column, store);
+    settle(store, recordOfRow.length);
+    buildFrequentTexts(column, frequentRows, store);
     settle(store, recordOfRow.length);
   }
   buildAlternateOrder(column, store);

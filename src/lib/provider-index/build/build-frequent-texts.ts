@@ -1,10 +1,11 @@
 import type { ArrayStore } from '../arrays.ts';
 import { setBit, wordCount } from '../bits.ts';
 import { writeKeptSets } from '../kept-sets.ts';
-import { readTrigramList } from '../trigram-list.ts';
+import { isInsideCharacter } from '../trigram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
-import type { BuiltTrigrams } from './build-trigrams.ts';
-import { createFrequentSets, type FrequentSets, type SharedSet } from './frequent-sets.ts';
+import type { ByteTexts } from './fold-values.ts';
+import { createFrequentSets, Tally, type SharedSet } from './frequent-sets.ts';
+import { createTextTree, type TextTree } from './text-tree.ts';
 
 // A text inside at least this share of all rows gets the set of those rows.
 const frequentShare = 0.02;
@@ -17,181 +18,108 @@ const fewGroups = 20_000;
 const listedShare = 1 / 8;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
-const trigramBytes = 3;
-// A code system's name inside every value has hundreds of parts that begin alike.
-const maxTextsPerStart = 200;
+// A code system's name inside every value has hundreds of parts.
+const maxTexts = 8000;
+// Texts are chosen by so many groups, and those that have more than this part of the rows that a text needs;
+// of what is chosen the rows are counted in all groups.
+const sampledGroups = 100_000;
+const heavyPart = 1 / 1000;
+// Sets that are chosen for each one that is kept.
+const chosenShare = 1.25;
 
-/** A text and where it stands: for each occurrence its group, ascending, and the byte behind it. */
-interface FrequentText {
-  readonly text: readonly number[];
-  readonly rowCount: number;
-  readonly groupOf: Uint32Array;
-  readonly ends: Uint32Array;
-}
-
-/**
- * Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows.
- * Longer texts are found by growing frequent runs of three bytes to the right.
- */
-export function buildFrequentTexts(
-  column: BuiltColumn,
-  trigrams: BuiltTrigrams,
-  frequentRows: number,
-  store: ArrayStore,
-): void {
+/** Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows. */
+export function buildFrequentTexts(column: BuiltColumn, frequentRows: number, store: ArrayStore): void {
   const rowCount = column.codes.length;
   const budget = column.groupCount < fewGroups ? smallBudgetBytesPerRecord : budgetBytesPerRecord;
   const limit = Math.floor((budget * rowCount) / (wordCount(rowCount) * 4 || 1));
   const minRows = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
-  const sets = createFrequentSets({ groupCount: column.groupCount, minRows, limit });
-  const rowsOfList = countRows(column, trigrams);
-  addShortTexts(column, trigrams, rowsOfList, sets);
-  addLongTexts(column, trigrams, rowsOfList, sets);
+  const chosen = chooseTexts(column, minRows, Math.ceil(limit * chosenShare));
+  const tree = createTextTree(chosen);
+  const sets = createFrequentSets({ minRows, limit });
+  const tally = new Tally(tree.nodeCount);
+  forEachFound(column, tree, (node, group, rows) => tally.add(node, group, rows));
+  for (const [index, text] of chosen.entries()) sets.add(text, tally, tree.nodes[index] as number);
   writeColumn(column, sets.kept(), store);
 }
 
-// Runs of one and two bytes are unions of the lists that begin with them.
-function addShortTexts(
-  column: BuiltColumn,
-  trigrams: BuiltTrigrams,
-  rowsOfList: Float64Array,
-  sets: FrequentSets,
-): void {
-  const marks = new Uint32Array(column.groupCount);
-  let mark = 0;
-  for (const shift of [16, 8]) {
-    for (let index = 0, end = 0; index < trigrams.keys.length; index = end) {
-      const prefix = (trigrams.keys[index] as number) >>> shift;
-      let rows = 0;
-      while (end < trigrams.keys.length && (trigrams.keys[end] as number) >>> shift === prefix)
-        rows += rowsOfList[end++] as number;
-      const text = shift === 16 ? [prefix] : [prefix >>> 8, prefix & 0xff];
-      // A zero byte marks the end of a text.
-      if (text.includes(0) || rows < sets.neededRows(text.length)) continue;
-      const groups = unionOf(trigrams, index, end, marks, ++mark);
-      sets.add(text, groups, rowsOfGroups(column, groups));
-    }
+/** Some of the groups, with the rows that each stands for. */
+interface Sample {
+  readonly texts: ByteTexts;
+  readonly rows: Float64Array;
+}
+
+function sampleOf({ folded, starts, groupCount }: BuiltColumn, heavyRows: number): Sample {
+  const step = Math.ceil(groupCount / sampledGroups);
+  const groups: number[] = [];
+  const rows: number[] = [];
+  for (let group = 0; group < groupCount; group++) {
+    const own = (starts[group + 1] as number) - (starts[group] as number);
+    const isHeavy = own > heavyRows;
+    if (!isHeavy && group % step !== 0) continue;
+    groups.push(group);
+    rows.push(isHeavy ? own : own * step);
   }
+  return { texts: pick(folded, groups), rows: Float64Array.from(rows) };
 }
 
-// Then the texts that begin with frequent runs of three bytes, the most frequent ones first.
-function addLongTexts(
-  column: BuiltColumn,
-  trigrams: BuiltTrigrams,
-  rowsOfList: Float64Array,
-  sets: FrequentSets,
-): void {
-  const candidates = [...rowsOfList.keys()].filter(
-    (index) => (rowsOfList[index] as number) >= sets.neededRows(trigramBytes + 1),
-  );
-  candidates.sort((a, b) => (rowsOfList[b] as number) - (rowsOfList[a] as number));
-  for (const index of candidates) {
-    const key = trigrams.keys[index] as number;
-    const text = [key >>> 16, (key >>> 8) & 0xff, key & 0xff];
-    const rowCount = rowsOfList[index] as number;
-    if (text.includes(0) || rowCount < sets.neededRows(trigramBytes + 1)) continue;
-    const groups = readTrigramList(trigrams.listAt(index));
-    sets.add(text, groups, rowCount);
-    grow(column, { text, rowCount, ...findOccurrences(column, groups, key) }, sets);
-  }
+function pick({ bytes, offsets }: ByteTexts, numbers: readonly number[]): ByteTexts {
+  const picked = new Uint32Array(numbers.length + 1);
+  for (const [index, number] of numbers.entries())
+    picked[index + 1] =
+      (picked[index] as number) + (offsets[number + 1] as number) - (offsets[number] as number);
+  const all = new Uint8Array(picked[numbers.length] as number);
+  for (const [index, number] of numbers.entries())
+    all.set(bytes.subarray(offsets[number], offsets[number + 1]), picked[index]);
+  return { bytes: all, offsets: picked, count: numbers.length };
 }
 
-function countRows(column: BuiltColumn, trigrams: BuiltTrigrams): Float64Array {
-  const rows = new Float64Array(trigrams.keys.length);
-  for (let index = 0; index < rows.length; index++)
-    rows[index] = rowsOfGroups(column, readTrigramList(trigrams.listAt(index)));
-  return rows;
+/** A text and where it stands: for each occurrence its group, ascending, and the byte behind it. */
+interface FoundText {
+  readonly text: Uint8Array;
+  readonly groupOf: Uint32Array;
+  readonly ends: Uint32Array;
 }
 
-function rowsOfGroups({ starts }: BuiltColumn, groups: Uint32Array): number {
-  let rows = 0;
-  for (let at = 0; at < groups.length; at++) {
-    const group = groups[at] as number;
-    rows += (starts[group + 1] as number) - (starts[group] as number);
-  }
-  return rows;
-}
-
-// Members of any of the lists, in no particular order. `mark` must differ from call to call.
-function unionOf(
-  trigrams: BuiltTrigrams,
-  first: number,
-  end: number,
-  marks: Uint32Array,
-  mark: number,
-): Uint32Array {
-  let size = 0;
-  for (let index = first; index < end; index++) size += trigrams.listAt(index).count;
-  const union = new Uint32Array(Math.min(size, marks.length));
-  let found = 0;
-  for (let index = first; index < end; index++) {
-    const groups = readTrigramList(trigrams.listAt(index));
-    for (let at = 0; at < groups.length; at++) {
-      const group = groups[at] as number;
-      if (marks[group] === mark) continue;
-      marks[group] = mark;
-      union[found++] = group;
-    }
-  }
-  return union.slice(0, found);
-}
-
-// Adds the frequent texts that begin with this one.
-function grow(column: BuiltColumn, from: FrequentText, sets: FrequentSets): void {
-  const waiting = [from];
-  let added = 0;
-  for (let text = waiting.pop(); text !== undefined && added < maxTextsPerStart; text = waiting.pop()) {
-    const length = text.text.length + 1;
-    if (length > maxTextBytes || text.rowCount < sets.neededRows(length)) continue;
-    for (const { groups, ...longer } of lengthen(column, text, sets.neededRows(length))) {
-      if (longer.rowCount < sets.neededRows(length)) continue;
-      sets.add(longer.text, groups, longer.rowCount);
-      waiting.push(longer);
-      added++;
-    }
-  }
-}
-
-// Positions of a trigram in some groups.
-function findOccurrences(
-  { folded: { bytes, offsets } }: BuiltColumn,
-  groups: Uint32Array,
-  key: number,
-): Pick<FrequentText, 'groupOf' | 'ends'> {
-  let groupOf = new Uint32Array(groups.length * 2);
-  let ends = new Uint32Array(groups.length * 2);
+// The texts of the most valuable sets, as the sample says: one byte, then those one byte longer than these.
+function chooseTexts(column: BuiltColumn, minRows: number, limit: number): Uint8Array[] {
+  const sample = sampleOf(column, minRows * heavyPart);
+  const sets = createFrequentSets({ minRows, limit });
   let count = 0;
-  for (let index = 0; index < groups.length; index++) {
-    const group = groups[index] as number;
+  let found: FoundText[] = [emptyText(sample.texts)];
+  for (let length = 1; length <= maxTextBytes && count < maxTexts; length++) {
+    const longer: FoundText[] = [];
+    for (let text = found.shift(); text !== undefined; text = found.shift())
+      longer.push(...lengthen(sample, text, sets));
+    count += longer.length;
+    found = longer;
+  }
+  return sets.kept().flatMap(({ texts }) => texts);
+}
+
+// In front of each character.
+function emptyText({ bytes, offsets, count }: ByteTexts): FoundText {
+  const groupOf = new Uint32Array(bytes.length);
+  const ends = new Uint32Array(bytes.length);
+  let found = 0;
+  for (let group = 0; group < count; group++) {
     const end = offsets[group + 1] as number;
-    let run = 0;
     for (let at = offsets[group] as number; at < end; at++) {
-      run = ((run << 8) | (bytes[at] as number)) & 0xffffff;
-      if (run !== key) continue;
-      if (count === ends.length) [groupOf, ends] = [withRoom(groupOf), withRoom(ends)];
-      groupOf[count] = group;
-      ends[count++] = at + 1;
+      if (isInsideCharacter(bytes[at] as number)) continue;
+      groupOf[found] = group;
+      ends[found++] = at;
     }
   }
-  return { groupOf: groupOf.subarray(0, count), ends: ends.subarray(0, count) };
+  return { text: new Uint8Array(), groupOf: groupOf.subarray(0, found), ends: ends.subarray(0, found) };
 }
 
-function withRoom(values: Uint32Array): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(values.length * 2);
-  larger.set(values);
-  return larger;
-}
-
-// The texts one byte longer that enough rows hold, each with its groups.
+// The texts one byte longer that enough rows hold.
 function lengthen(
-  { folded: { bytes, offsets }, starts }: BuiltColumn,
-  { text, groupOf, ends }: FrequentText,
-  neededRows: number,
-): (FrequentText & { readonly groups: Uint32Array })[] {
-  const rowsOf = new Float64Array(256);
-  const groupsOf = new Uint32Array(256);
+  { texts: { bytes, offsets }, rows }: Sample,
+  { text, groupOf, ends }: FoundText,
+  sets: ReturnType<typeof createFrequentSets>,
+): FoundText[] {
+  const tally = new Tally(256);
   const occurrencesOf = new Uint32Array(256);
-  const seenIn = new Uint32Array(256);
   // The byte behind each occurrence, zero at the end of its text.
   const nexts = new Uint8Array(ends.length);
   for (let index = 0; index < ends.length; index++) {
@@ -200,46 +128,68 @@ function lengthen(
     const next = at < (offsets[group + 1] as number) ? (bytes[at] as number) : 0;
     nexts[index] = next;
     occurrencesOf[next] = (occurrencesOf[next] as number) + 1;
-    if (seenIn[next] === group + 1) continue;
-    seenIn[next] = group + 1;
-    groupsOf[next] = (groupsOf[next] as number) + 1;
-    rowsOf[next] = (rowsOf[next] as number) + (starts[group + 1] as number) - (starts[group] as number);
+    tally.add(next, group, rows[group] as number);
   }
-  rowsOf[0] = 0;
-  const longer = [...rowsOf.keys()].map((byte) =>
-    (rowsOf[byte] as number) < neededRows || rowsOf[byte] === 0
-      ? undefined
-      : {
-          text: [...text, byte],
-          rowCount: rowsOf[byte] as number,
-          groups: new Uint32Array(groupsOf[byte] as number),
-          groupOf: new Uint32Array(occurrencesOf[byte] as number),
-          ends: new Uint32Array(occurrencesOf[byte] as number),
-        },
-  );
-  groupsOf.fill(0);
+  const needed = sets.neededRows(text.length + 1);
+  const longer = Array.from(tally.rows, (count, byte): FoundText | undefined => {
+    if (byte === 0 || count < needed) return undefined;
+    const found = Uint8Array.of(...text, byte);
+    sets.add(found, tally, byte);
+    const size = occurrencesOf[byte] as number;
+    return { text: found, groupOf: new Uint32Array(size), ends: new Uint32Array(size) };
+  });
   occurrencesOf.fill(0);
   for (let index = 0; index < ends.length; index++) {
     const next = nexts[index] as number;
     const target = longer[next];
     if (target === undefined) continue;
-    const group = groupOf[index] as number;
     const place = occurrencesOf[next] as number;
-    const known = groupsOf[next] as number;
-    target.groupOf[place] = group;
+    target.groupOf[place] = groupOf[index] as number;
     target.ends[place] = (ends[index] as number) + 1;
     occurrencesOf[next] = place + 1;
-    if (known > 0 && target.groups[known - 1] === group) continue;
-    target.groups[known] = group;
-    groupsOf[next] = known + 1;
   }
-  return longer.filter((text) => text !== undefined);
+  return longer.filter((one) => one !== undefined);
+}
+
+// Every beginning of a text of the tree in every group, ascending, with the rows of the group.
+function forEachFound(
+  { folded: { bytes, offsets }, starts, groupCount }: BuiltColumn,
+  { children }: TextTree,
+  take: (node: number, group: number, rows: number) => void,
+): void {
+  for (let group = 0; group < groupCount; group++) {
+    const end = offsets[group + 1] as number;
+    const rows = (starts[group + 1] as number) - (starts[group] as number);
+    for (let start = offsets[group] as number; start < end; start++) {
+      if (isInsideCharacter(bytes[start] as number)) continue;
+      for (let at = start, node = 0; at < end; at++) {
+        node = children[(node << 8) | (bytes[at] as number)] as number;
+        if (node === 0) break;
+        take(node, group, rows);
+      }
+    }
+  }
+}
+
+// A bit for each group: lists of hundreds of sets would take several times as much as the index.
+function findGroups(column: BuiltColumn, sets: readonly SharedSet[]): Uint32Array[] {
+  const words = wordCount(column.groupCount);
+  const tree = createTextTree(sets.map(({ texts }) => texts[0] as Uint8Array));
+  const groups = sets.map(() => new Uint32Array(words));
+  const groupsOf: (Uint32Array | undefined)[] = Array.from({ length: tree.nodeCount });
+  for (const [set, node] of tree.nodes.entries()) groupsOf[node] = groups[set];
+  forEachFound(column, tree, (node, group) => {
+    const bits = groupsOf[node];
+    if (bits !== undefined) setBit(bits, group);
+  });
+  return groups;
 }
 
 // For each text a length byte, the bytes, and the number of its set, in one array; then the sets, the largest
 // first.
 function writeColumn(column: BuiltColumn, sets: readonly SharedSet[], store: ArrayStore): void {
   const own = sets.toSorted((a, b) => b.rowCount - a.rowCount);
+  const groups = findGroups(column, own);
   const texts = own.flatMap((set, number) => set.texts.map((text) => ({ text, number })));
   const bytes = Buffer.concat(texts.flatMap(({ text }) => [Buffer.of(text.length), text]));
   store.allocate(`${column.name}.frequent.texts`, 'u8', bytes.length).set(bytes);
@@ -249,7 +199,7 @@ function writeColumn(column: BuiltColumn, sets: readonly SharedSet[], store: Arr
     column.codes.length,
     own.length,
     listedShare,
-    (number, bits) => fillBits(column, (own[number] as SharedSet).groups, bits),
+    (number, bits) => fillBits(column, groups[number] as Uint32Array, bits),
     store,
   );
 }

@@ -1,26 +1,18 @@
 import type { ArrayStore } from '../arrays.ts';
-import { isInsideCharacter, minRun, putNumber, putRun, type TrigramList } from '../trigram-list.ts';
+import { isInsideCharacter, minRun, putNumber, putRun } from '../trigram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { ByteTexts } from './fold-values.ts';
 
 /**
- * Lists of a column: for every run of three bytes that begins with a character, the groups whose folded text
- * holds it.
- */
-export interface BuiltTrigrams {
-  /** `byte1 << 16 | byte2 << 8 | byte3`, ascending. */
-  readonly keys: Uint32Array;
-  listAt(index: number): TrigramList;
-}
-
-/**
- * Writes the lists (`trigram-list.ts`). Two zero bytes are thought behind every text, so that each character
- * of it starts a run and a run of one or two bytes is the beginning of some runs of three.
+ * Writes for every run of three bytes that begins with a character (`byte1 << 16 | byte2 << 8 | byte3`,
+ * ascending) the list of groups whose folded text holds it (`trigram-list.ts`). Two zero bytes are thought
+ * behind every text, so that each character of it starts a run and a run of one or two bytes is the beginning
+ * of some runs of three.
  */
 export function buildTrigrams(
   { name, folded }: Pick<BuiltColumn, 'name' | 'folded'>,
   store: ArrayStore,
-): BuiltTrigrams {
+): void {
   const alphabet = alphabetOf(folded.bytes);
   const table = countTrigrams(folded, alphabet);
   const present = presentCells(table);
@@ -39,10 +31,6 @@ export function buildTrigrams(
   const lists = store.allocate(`${name}.grams.lists`, 'u8', offsets[present.length] as number);
   fillLists(folded, alphabet, table, lists);
   for (const cell of present) endRun(cell * 4, table, lists);
-  return {
-    keys,
-    listAt: (index) => ({ lists, start: offsets[index] as number, count: counts[index] as number }),
-  };
 }
 
 // The table has four fields for each possible trigram; `last` is the group listed last, plus one. `run` is

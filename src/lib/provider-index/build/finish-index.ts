@@ -1,6 +1,7 @@
 import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
 import type { ArrayStore } from '../arrays.ts';
-import { columnNames, containsColumns, type ColumnName } from '../columns.ts';
+import { textFields } from '../../provider-record/index.ts';
+import { columnNames, columnsOf, containsColumns, type ColumnName } from '../columns.ts';
 import { addToSnapshot, beginSnapshot, closeSnapshot, endSnapshot, type BegunSnapshot } from '../snapshot.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import { buildColumn, groupValues, type Grouping } from './build-column.ts';
@@ -19,6 +20,9 @@ import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import { joinBytes } from './join-bytes.ts';
 import { packAscending } from './pack-ascending.ts';
 import type { DistinctPoints } from './point-interner.ts';
+
+// More would be faster on larger machines, and take more memory.
+const buildThreads = 2;
 
 /** In place of a point's number: the record has no coordinates. */
 export const noPoint = 0xffffffff;
@@ -75,28 +79,29 @@ export async function writeInThreads(collect: () => Collected, path: string): Pr
 }
 
 async function buildInThreads(collect: () => Collected, snapshot?: BegunSnapshot): Promise<BuiltParts> {
-  const threads = createTaskThreads<ColumnsTask, BuiltParts>(threadScript('column-thread', import.meta.url));
+  const threads = createTaskThreads<ColumnsTask, BuiltParts>(threadScript('column-thread', import.meta.url), {
+    threads: buildThreads,
+  });
   try {
-    const { promise: helped, resolve, reject } = Promise.withResolvers<BuiltParts>();
-    // Met below; until then it is not an unhandled failure.
-    helped.catch(() => {});
+    const built: Promise<BuiltParts>[] = [];
     const { store, written } = openStore(snapshot);
-    const { columns, rows, sectionRows } = buildRows(collect, store, snapshot, (ordered) => {
-      const task = {
-        ...ordered.rows,
-        columns: takeColumns(
-          ordered.columns,
-          columnsForHelper(ordered.columns, ordered.rows.recordOfRow.length),
-        ),
-      };
-      threads.run(task, buffersOf(task)).then(resolve, reject);
+    const { rows, sectionRows } = buildRows(collect, store, snapshot, (ordered) => {
+      for (const names of inTurns(ordered.columns)) {
+        const task = { ...ordered.rows, columns: takeColumns(ordered.columns, names) };
+        const one = threads.run(task, buffersOf(task));
+        // Met below; until then it is not an unhandled failure.
+        one.catch(() => {});
+        built.push(one);
+      }
     });
-    settle(store, rows.recordOfRow.length);
-    buildColumns({ ...rows, columns: takeColumns(columns, columnNames) }, store);
-    const other = await helped;
-    const own = store.finish(rows.recordOfRow.length);
-    const bytes = finishBytes(joinBytes(own, other.bytes), sectionRows);
-    return { bytes, written: [...written, ...other.written] };
+    const recordCount = rows.recordOfRow.length;
+    settle(store, recordCount);
+    const parts = await Promise.all(built);
+    const bytes = parts.reduce((all, part) => joinBytes(all, part.bytes), store.finish(recordCount));
+    return {
+      bytes: finishBytes(bytes, sectionRows),
+      written: [...written, ...parts.flatMap((part) => part.written)],
+    };
   } finally {
     await threads.close();
   }
@@ -123,8 +128,8 @@ function buildRows(
   settle(store, ids.length);
   const [npi] = takeColumns(columns, ['npi']) as [ColumnInput];
   const grouping = groupValues(npi.values);
-  const recordOfRow = orderRows(orderOf(ids), npi.valueOfRecord, grouping);
-  const sequence = rowsById(ids, recordOfRow);
+  const recordOfRow = share(orderRows(orderOf(ids), npi.valueOfRecord, grouping));
+  const sequence = share(rowsById(ids, recordOfRow));
   const ordered = { columns, sectionRows, rows: { recordOfRow, sequence, frequentRows, snapshot } };
   onOrder?.(ordered);
   writeIds(ids, recordOfRow, store);
@@ -136,6 +141,13 @@ function buildRows(
   return ordered;
 }
 
+/** For several threads. */
+function share(values: Uint32Array): Uint32Array {
+  const shared = new Uint32Array(new SharedArrayBuffer(values.byteLength));
+  shared.set(values);
+  return shared;
+}
+
 /** Those that are not taken yet. */
 function takeColumns(columns: Map<ColumnName, ColumnInput>, names: readonly ColumnName[]): ColumnInput[] {
   return names.flatMap((name) => {
@@ -145,30 +157,23 @@ function takeColumns(columns: Map<ColumnName, ColumnInput>, names: readonly Colu
   });
 }
 
-// A text that is found by its inside takes three times as long as another one of its length, and the points
-// as long as so many bytes of a text for each record.
-const insideWorth = 3;
-const pointsWorth = 10;
+// A text that is found by its inside takes longer than another one of its length.
+const insideWorth = 2;
 
 /**
- * About half of the work, by the bytes of the distinct texts: shapes of data differ in which column has most.
- * The two columns of an address stay together in the thread that also builds the points.
+ * The columns in the order in which threads take them, those with most bytes of distinct texts first. The two
+ * columns of an address stay together.
  */
-function columnsForHelper(columns: ReadonlyMap<ColumnName, ColumnInput>, rowCount: number): ColumnName[] {
-  const costOf = (name: ColumnName): number => {
-    const { offsets, count } = (columns.get(name) as ColumnInput).values;
-    return (offsets[count] as number) * (containsColumns.has(name) ? insideWorth : 1);
-  };
-  const others = [...columns.keys()].filter((name) => name !== 'addressDomain' && name !== 'addressLocal');
-  others.sort((a, b) => costOf(b) - costOf(a));
-  let own = rowCount * pointsWorth + costOf('addressLocal');
-  let helped = 0;
-  return others.filter((name) => {
-    const isHelped = helped <= own;
-    if (isHelped) helped += costOf(name);
-    else own += costOf(name);
-    return isHelped;
-  });
+function inTurns(columns: ReadonlyMap<ColumnName, ColumnInput>): (readonly ColumnName[])[] {
+  const costOf = (names: readonly ColumnName[]): number =>
+    names.reduce((sum, name) => {
+      const { offsets, count } = (columns.get(name) as ColumnInput).values;
+      return sum + (offsets[count] as number) * (containsColumns.has(name) ? insideWorth : 1);
+    }, 0);
+  const turns = textFields
+    .map((field) => columnsOf(field).filter((name) => columns.has(name)))
+    .filter((names) => names.length > 0);
+  return turns.sort((a, b) => costOf(b) - costOf(a));
 }
 
 // Rows are in NPI order, blanks last, ties by id: the default order of results.
