@@ -5,13 +5,16 @@
  *
  * Usage: `node tools/build.ts`
  */
-import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build as bundle } from 'esbuild';
 import packageJson from '../package.json' with { type: 'json' };
 
 const root = path.resolve(import.meta.dirname, '..');
 const output = path.join(root, 'dist/program');
+/** Packages of hundreds of small modules, which nearly every command loads. */
+const included = { kysely: 'LICENSE', jose: 'LICENSE.md' };
 
 export function removeBuilt(): void {
   rmSync(path.join(root, 'dist'), { recursive: true, force: true });
@@ -35,13 +38,23 @@ export async function build(): Promise<void> {
       {
         // A module of ours does nothing when it is loaded, so one of which nothing is used is left out.
         name: 'modules without effects',
-        setup: ({ onResolve }) =>
+        setup({ onResolve }) {
+          for (const name of Object.keys(included))
+            onResolve({ filter: new RegExp(`^${name}$`) }, () => ({
+              path: fileURLToPath(import.meta.resolve(name)),
+              sideEffects: false,
+            }));
           onResolve({ filter: /^\./ }, ({ path: name, resolveDir, kind }) =>
             kind === 'entry-point' ? undefined : { path: path.resolve(resolveDir, name), sideEffects: false },
-          ),
+          );
+        },
       },
     ],
   });
+  const licenses = Object.entries(included).map(
+    ([name, file]) => `${name}\n\n${readFileSync(path.join(root, 'node_modules', name, file), 'utf8')}`,
+  );
+  writeFileSync(path.join(output, 'licenses.txt'), licenses.join('\n'));
   // Data files are next to the code that reads them, and so are threads: all of it is in one folder.
   for (const folder of globSync('src/**/data', { cwd: root }))
     cpSync(path.join(root, folder), path.join(output, 'data'), { recursive: true });

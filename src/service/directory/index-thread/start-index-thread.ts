@@ -7,7 +7,7 @@ import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import { totalmem } from 'node:os';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
 import { createTaskThreads, listMoved, threadScript, type TaskThreads } from '../../../core/threads/index.ts';
-import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
+import { readSnapshot, type SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
@@ -74,8 +74,9 @@ async function leaveThread(threads: Threads): Promise<void> {
   }, idleMs).unref();
 }
 
-export function startIndexThread(): IndexThread {
-  const threads = takeThread();
+/** `readsHere`: a snapshot is read by the calling thread. Nothing is started before it is needed. */
+export function startIndexThread({ readsHere = false } = {}): IndexThread {
+  let threads: Threads | undefined;
   const underWay: Promise<unknown>[] = [];
   let bytesHeld = 0;
   let unanswered = 0;
@@ -84,6 +85,9 @@ export function startIndexThread(): IndexThread {
     if (isClosed) throw new DirectoryError('DIRECTORY_NOT_READY', 'The index thread is closed');
     unanswered++;
     try {
+      if (readsHere && request.kind === 'load')
+        return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
+      threads ??= takeThread();
       const reply = await threads.run(request, listMoved(moved));
       if (reply.kind === 'index') bytesHeld += byteLengthOf(reply.bytes);
       return reply;
@@ -134,6 +138,7 @@ export function startIndexThread(): IndexThread {
     async close() {
       if (isClosed) return;
       isClosed = true;
+      if (threads === undefined) return;
       await (unanswered > 0 || bytesHeld > fewBytes ? threads.close() : leaveThread(threads));
     },
   };

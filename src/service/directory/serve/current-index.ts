@@ -29,7 +29,6 @@ export interface CurrentIndex extends Closable {
 }
 
 export interface CurrentIndexOptions extends ViewSourceOptions {
-  readonly searchThreads: number;
   readonly pollIntervalMs: number;
   /** The id that protects the generation in use from deletion. */
   readonly nodeId: string | undefined;

@@ -17,6 +17,8 @@ export interface ViewSourceOptions {
   readonly snapshotDir: string;
   /** Changes from which on a new index is built in the background. */
   readonly changesBeforeRebuild: number;
+  /** 0 leaves snapshots to the calling thread, too: a command ends sooner than a thread starts. */
+  readonly searchThreads: number;
 }
 
 /** Makes views of the directory, from indexes in memory or snapshots where possible. */
@@ -44,7 +46,7 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
 
   async function inThread<Result>(work: (thread: IndexThread) => Promise<Result>): Promise<Result> {
     if (isClosed) throw new DirectoryError('DIRECTORY_NOT_READY', 'The directory is closing');
-    const thread = startIndexThread();
+    const thread = startIndexThread({ readsHere: options.searchThreads === 0 });
     threads.add(thread);
     try {
       return await work(thread);
