@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { systemClock } from '../../src/core/index.ts';
-import { demoAddress } from '../../src/app/dev/index.ts';
+import { demoAddress, domains, partners } from '../../src/app/dev/index.ts';
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import type { WebhookTables } from '../../src/service/webhook/index.ts';
@@ -176,8 +176,13 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       },
     },
     {
+      name: 'calendar',
+      target: '/messages?when=days&after=2026-01-05',
+      prepare: (page) => page.getByRole('button', { name: 'Choose from a calendar' }).first().click(),
+    },
+    {
       name: 'check',
-      target: '/check?address=processed@direct.lakeside.example',
+      target: `/check?address=${partners.processed}&from=${domains.own}`,
       prepare: async (page) => {
         const button = page
           .locator('main')

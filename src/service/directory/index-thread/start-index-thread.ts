@@ -7,7 +7,7 @@ import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import { totalmem } from 'node:os';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
 import { createTaskThreads, listMoved, threadScript, type TaskThreads } from '../../../core/threads/index.ts';
-import { readSnapshot, type SharedIndexBytes } from '../../../lib/provider-index/index.ts';
+import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
@@ -85,8 +85,10 @@ export function startIndexThread({ readsHere = false } = {}): IndexThread {
     if (isClosed) throw new DirectoryError('DIRECTORY_NOT_READY', 'The index thread is closed');
     unanswered++;
     try {
-      if (readsHere && request.kind === 'load')
+      if (readsHere && request.kind === 'load') {
+        const { readSnapshot } = await import('../../../lib/provider-index/index.ts');
         return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
+      }
       threads ??= takeThread();
       const reply = await threads.run(request, listMoved(moved));
       if (reply.kind === 'index') bytesHeld += byteLengthOf(reply.bytes);
