@@ -54,9 +54,9 @@ interface TimeProps {
   readonly at: string | number;
   /**
    * `relative`: 3 min ago, in 2 h, followed by date and time with the zone, which stand alone after one day.
-   * `zoned`: date and time with the zone. `exact`: with seconds. `day`: the date alone.
+   * `due`: the same, and "due now" for what has passed. `zoned`: date and time with the zone. `exact`: with seconds. `day`: the date alone.
    */
-  readonly as?: 'relative' | 'zoned' | 'exact' | 'day';
+  readonly as?: 'relative' | 'due' | 'zoned' | 'exact' | 'day';
 }
 
 /** A time in the viewer's zone; its title shows date, zone and UTC. */
@@ -64,14 +64,15 @@ export function Time({ at, as = 'relative' }: TimeProps): ReactNode {
   const current = useNow();
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>unknown</span>;
-  const relative = as === 'relative' ? formatRelative(date.getTime() - current) : undefined;
+  const isRelative = as === 'relative' || as === 'due';
+  const relative = isRelative ? formatRelative(date.getTime() - current, as === 'due') : undefined;
   const utc = `${date
     .toISOString()
     .replace('T', ' ')
     .replace(/\.\d+Z$/, '')} UTC`;
   return (
     <time dateTime={date.toISOString()} title={`${zonedWithYear.format(date)} · ${utc}`}>
-      {relative ?? formatTime(date, as === 'relative' ? 'zoned' : as, current)}
+      {relative ?? formatTime(date, isRelative ? 'zoned' : as, current)}
       {relative !== undefined && <span className="time-at">{formatTime(date, 'zoned', current)}</span>}
     </time>
   );
@@ -84,7 +85,8 @@ function formatTime(date: Date, as: keyof typeof formats, current: number): stri
 }
 
 /** Times within one day, as text. */
-function formatRelative(distanceMs: number): string | undefined {
+function formatRelative(distanceMs: number, isDue: boolean): string | undefined {
+  if (isDue && distanceMs <= 0) return 'due now';
   const size = Math.abs(distanceMs);
   if (size >= dayMs) return undefined;
   if (size < tickMs) return 'now';

@@ -53,7 +53,7 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
             {nextAttemptAt !== null && (
               <>
                 {' '}
-                Next attempt <Time at={nextAttemptAt} />.
+                Next attempt <Time at={nextAttemptAt} as="due" />.
               </>
             )}
           </span>

@@ -46,7 +46,7 @@ const columns: readonly Column<QueuedDelivery>[] = [
     name: 'Next attempt',
     align: 'end',
     cell: ({ nextAttemptAt, isRunning }) =>
-      isRunning ? 'in progress' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
+      isRunning ? 'in progress' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} as="due" />,
   },
   { name: 'Expires', from: 'wide', align: 'end', cell: ({ givesUpAt }) => <Time at={givesUpAt} /> },
 ];

@@ -64,7 +64,7 @@ const columns: readonly Column<QueueDestination>[] = [
     align: 'end',
     from: 'medium',
     cell: ({ nextAttemptAt, running }) =>
-      running > 0 ? 'in progress' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
+      running > 0 ? 'in progress' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} as="due" />,
   },
 ];
 

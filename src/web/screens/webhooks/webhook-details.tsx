@@ -115,7 +115,7 @@ function HookFacts({ hook }: { readonly hook: Webhook }): ReactNode {
         ],
         [
           'Next attempt',
-          hook.nextAttemptAt === null ? undefined : <Time key="next" at={hook.nextAttemptAt} />,
+          hook.nextAttemptAt === null ? undefined : <Time key="next" at={hook.nextAttemptAt} as="due" />,
         ],
         ['Registered', <Time key="created" at={hook.createdAt} as="day" />],
         ['Webhook id', <CopyValue key="id" value={hook.id} label="webhook id" />],
