@@ -187,7 +187,8 @@ export function MessageList(): ReactNode {
           isFiltered ? (
             <EmptyState title="No matching message">
               <p>
-                All terms must match. Try only the address, or a longer period such as <code>&lt;-7d</code>.
+                All terms must match. Try only the address or its beginning, the whole domain, or a longer
+                period such as <code>&lt;-7d</code>.
               </p>
             </EmptyState>
           ) : (
