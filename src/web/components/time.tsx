@@ -54,7 +54,8 @@ interface TimeProps {
   readonly at: string | number;
   /**
    * `relative`: 3 min ago, in 2 h, followed by date and time with the zone, which stand alone after one day.
-   * `due`: the same, and "due now" for what has passed. `zoned`: date and time with the zone. `exact`: with seconds. `day`: the date alone.
+   * `due`: the same, and "due now" for what has passed. `zoned`: date and time with the zone. `exact`: with
+   * seconds. `day`: the date alone.
    */
   readonly as?: 'relative' | 'due' | 'zoned' | 'exact' | 'day';
 }
