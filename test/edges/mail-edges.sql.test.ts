@@ -392,6 +392,28 @@ describe('POP3', () => {
     const last = await signedInPop3(t);
     assert.equal(await last.ask('STAT'), '+OK 0 0');
   });
+
+  it('two sessions of one mailbox: each keeps its numbers, and what each marked is removed', async (t) => {
+    for (const subject of ['one', 'two', 'three']) await receive(subject);
+    const [first, second] = [await signedInPop3(t), await signedInPop3(t)];
+    assert.match((await first.ask('DELE 1')) ?? '', /^\+OK/);
+    assert.match((await second.ask('DELE 2')) ?? '', /^\+OK/);
+    assert.match((await first.ask('QUIT')) ?? '', /^\+OK/);
+    // What the other one removed stays as it was listed until this one ends.
+    for (const [number, subject] of [
+      [1, 'one'],
+      [3, 'three'],
+    ] as const) {
+      assert.equal(await second.ask(`RETR ${number}`), '+OK');
+      assert.match((await linesOf(second)).join('\n'), new RegExp(`Subject: ${subject}`));
+    }
+    assert.match((await second.ask('DELE 1')) ?? '', /^\+OK/);
+    assert.match((await second.ask('QUIT')) ?? '', /^\+OK/);
+    const last = await signedInPop3(t);
+    assert.match((await last.ask('STAT')) ?? '', /^\+OK 1 /);
+    assert.equal(await last.ask('RETR 1'), '+OK');
+    assert.match((await linesOf(last)).join('\n'), /Subject: three/);
+  });
 });
 
 describe('submission', () => {

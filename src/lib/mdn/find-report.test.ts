@@ -445,3 +445,13 @@ for (const file of [
     );
   });
 }
+
+test('a rewritten media type: the part is the one that begins like a report', () => {
+  const rewritten = part('application/octet-stream', processed);
+  const type = 'multipart/report; report-type=disposition-notification';
+  for (const parts of [
+    [text, footer, rewritten],
+    [text, rewritten, footer],
+  ])
+    assert.equal(read(from + multipart(type, ...parts))?.kind, 'mdn');
+});

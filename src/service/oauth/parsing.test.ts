@@ -20,6 +20,10 @@ function throwsCodedErrorsOnly(work: () => unknown): void {
   }
 }
 
+test('credentials without a colon, or without an id, are none', () => {
+  for (const text of ['secret', ':secret', '']) assert.deepEqual(readBasicCredentials(header(text)), []);
+});
+
 test('OAUTH-02: any id and secret are read from plain base64 of id:secret', () => {
   fc.assert(
     fc.property(identifier, wellFormed, (clientId, clientSecret) => {

@@ -123,6 +123,7 @@ describe('a message that a client composed itself', () => {
         [carol, 'queued'],
       ],
     );
+    assert.equal(status.isAsmEnabled, false);
     const [row] = await world.audit.find({ action: 'message.accept', limit: 1 });
     assert.deepEqual(
       [row?.actor, row?.requestId, row?.objects['messageId'], row?.objects['to']],
