@@ -2,83 +2,134 @@ import type { Socket } from 'node:net';
 import { networkOf } from './address-network.ts';
 import { findEvictable, type Evictable } from './evict-connection.ts';
 
-export interface ConnectionSharesOptions {
+/** Its peer or its network has too many; `idle`: it made room for another; `full`: none was idle. */
+export type ConnectionRefusal = 'address' | 'network' | 'idle' | 'full';
+
+/** The table's data about a connection. */
+export interface TableConnection extends Evictable {
+  readonly remoteAddress: string;
+  /** Ends it, because another one needs its place. */
+  evict(): void;
+}
+
+/** Connections that are counted together: those of one peer, or of one network. */
+export interface ConnectionShare {
+  readonly reason: 'address' | 'network';
+  readonly most: number;
+  nameOf(address: string): string;
+}
+
+interface Limits {
   readonly maxConnections: number;
-  /** A peer is an IPv4 address or an IPv6 /64, which one machine has. */
-  readonly maxConnectionsPerPeer: number;
   /** A connection that is idle for less is closed only for a peer with fewer connections. */
   readonly evictIdleMs: number;
+  /** Told of each connection that is refused or ended because there are too many. */
   readonly onClosed?: (reason: ConnectionRefusal) => void;
 }
 
-/** `address`: its peer has too many; `idle`: it made room for another; `full`: none was idle. */
-export type ConnectionRefusal = 'address' | 'idle' | 'full';
-
-/** What is served on a connection. */
-export type ServedConnection = Evictable;
-
-interface Entered extends Evictable {
-  readonly socket: Socket;
-  readonly peer: string;
-}
-
-/** The connections of a listener for short questions. */
-export interface ConnectionShares {
-  /** Serves the connection, or closes it if there is no room. */
-  admit(socket: Socket, serve: (socket: Socket) => ServedConnection): void;
-  closeAll(): void;
+export interface ConnectionTable {
+  /** Adds the connection; or says why not, with the name of the share that has too many. */
+  enter(connection: TableConnection): { reason: ConnectionRefusal; name: string } | undefined;
+  leave(connection: TableConnection): void;
+  readonly size: number;
 }
 
 /**
- * Divides the connections of a listener: so many for all and for one peer. When all are in use, one that
- * asks nothing makes room (`findEvictable`), so that peers that ask nothing, or send a question in drops, do
- * not keep the others out.
+ * Divides connections: so many for all and for each share, the first of which is that of the peer. When all
+ * are in use, one that asks nothing makes room (`findEvictable`), so that peers that ask nothing, or send a
+ * question in drops, do not keep the others out.
  */
-export function createConnectionShares(options: ConnectionSharesOptions): ConnectionShares {
-  const connections = new Map<Socket, Entered>();
-  const countsByPeer = new Map<string, number>();
-  const countOf = (peer: string): number => countsByPeer.get(peer) ?? 0;
+export function createConnectionTable(
+  { maxConnections, evictIdleMs, onClosed }: Limits,
+  shares: readonly ConnectionShare[],
+): ConnectionTable {
+  const entered = new Set<TableConnection>();
+  const counted = shares.map((share) => ({ ...share, counts: new Map<string, number>() }));
 
-  function leave({ socket, peer }: Entered): void {
-    if (!connections.delete(socket)) return;
-    const left = countOf(peer) - 1;
-    if (left > 0) countsByPeer.set(peer, left);
-    else countsByPeer.delete(peer);
+  function count(address: string, change: 1 | -1): void {
+    for (const { counts, nameOf } of counted) {
+      const now = (counts.get(nameOf(address)) ?? 0) + change;
+      if (now > 0) counts.set(nameOf(address), now);
+      else counts.delete(nameOf(address));
+    }
   }
 
-  function hasRoom(share: number): boolean {
-    if (connections.size < options.maxConnections) return true;
-    const shareOf = ({ peer }: Entered): number => countOf(peer);
-    const evicted = findEvictable(connections.values(), { ...options, share, shareOf });
+  function leave(connection: TableConnection): void {
+    if (entered.delete(connection)) count(connection.remoteAddress, -1);
+  }
+
+  const shareOf = ({ remoteAddress }: TableConnection): number =>
+    counted[0]?.counts.get(counted[0].nameOf(remoteAddress)) ?? 0;
+
+  function hasRoomFor(connection: TableConnection): boolean {
+    if (entered.size < maxConnections) return true;
+    const share = shareOf(connection) + 1;
+    const evicted = findEvictable<TableConnection>(entered, { evictIdleMs, share, shareOf });
     if (evicted === undefined) return false;
     leave(evicted);
-    evicted.socket.destroy();
-    options.onClosed?.('idle');
+    evicted.evict();
+    onClosed?.('idle');
     return true;
   }
 
   return {
-    admit(socket, serve) {
-      const peer = networkOf(socket.remoteAddress ?? '');
-      const count = countOf(peer) + 1;
-      const refusal = count > options.maxConnectionsPerPeer ? 'address' : hasRoom(count) ? undefined : 'full';
-      if (refusal !== undefined) {
-        options.onClosed?.(refusal);
-        return void socket.destroy();
+    get size() {
+      return entered.size;
+    },
+    enter(connection) {
+      const { remoteAddress } = connection;
+      const full = counted.find(
+        ({ counts, most, nameOf }) => (counts.get(nameOf(remoteAddress)) ?? 0) >= most,
+      );
+      if (full !== undefined || !hasRoomFor(connection)) {
+        const reason = full?.reason ?? 'full';
+        onClosed?.(reason);
+        return { reason, name: full?.nameOf(remoteAddress) ?? '' };
       }
-      countsByPeer.set(peer, count);
-      const served = serve(socket);
-      const entered: Entered = {
-        socket,
-        peer,
+      entered.add(connection);
+      count(remoteAddress, 1);
+      return undefined;
+    },
+    leave,
+  };
+}
+
+export interface ConnectionSharesOptions extends Limits {
+  /** A peer is an IPv4 address or an IPv6 /64, which one machine has. */
+  readonly maxConnectionsPerPeer: number;
+}
+
+/** The connections of a listener. */
+export interface ConnectionShares {
+  /** Serves the connection, or closes it if there is no room. */
+  admit(socket: Socket, serve: (socket: Socket) => Evictable): void;
+  closeAll(): void;
+}
+
+/** Divides the connections of a listener: so many for all and for one peer. */
+export function createConnectionShares(options: ConnectionSharesOptions): ConnectionShares {
+  const table = createConnectionTable(options, [
+    { reason: 'address', most: options.maxConnectionsPerPeer, nameOf: (address) => networkOf(address) },
+  ]);
+  const open = new Set<Socket>();
+  return {
+    admit(socket, serve) {
+      const connection: TableConnection = {
+        remoteAddress: socket.remoteAddress ?? '',
         idleSinceMs: () => served.idleSinceMs(),
         hasAsked: () => served.hasAsked(),
+        evict: () => void socket.destroy(),
       };
-      connections.set(socket, entered);
-      socket.on('close', () => leave(entered));
+      if (table.enter(connection) !== undefined) return void socket.destroy();
+      const served = serve(socket);
+      open.add(socket);
+      socket.on('close', () => {
+        open.delete(socket);
+        table.leave(connection);
+      });
     },
     closeAll() {
-      for (const socket of connections.keys()) socket.destroy();
+      for (const socket of open) socket.destroy();
     },
   };
 }

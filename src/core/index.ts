@@ -36,12 +36,14 @@ export {
 export { networkOf } from './address-network.ts';
 export {
   createConnectionShares,
+  createConnectionTable,
   type ConnectionRefusal,
   type ConnectionShares,
   type ConnectionSharesOptions,
-  type ServedConnection,
+  type ConnectionTable,
+  type TableConnection,
 } from './connection-shares.ts';
-export { findEvictable, type Evictable } from './evict-connection.ts';
+export type { Evictable } from './evict-connection.ts';
 export { escapeHidden, hasHidden, oneLine, quoteForShell } from './shown-text.ts';
 export { readInstant } from './instants.ts';
 export { createLineLimit, type LineLimit } from './line-limit.ts';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { ServedConnection } from '../../core/index.ts';
+import type { Evictable } from '../../core/index.ts';
 import { maxPipelinedQueries } from './limits.ts';
 import { respond, type ListZones } from './respond.ts';
 
@@ -17,7 +17,7 @@ export interface TcpConnectionOptions {
 export function serveTcpConnection(
   socket: Socket,
   { zones, idleMs, onError }: TcpConnectionOptions,
-): ServedConnection {
+): Evictable {
   let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   let open = 0;

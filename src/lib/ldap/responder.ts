@@ -4,7 +4,7 @@ import {
   createConnectionShares,
   type Closable,
   type ConnectionRefusal,
-  type ServedConnection,
+  type Evictable,
 } from '../../core/index.ts';
 import { LdapError } from './errors.ts';
 import { messageLength } from './message-reader.ts';
@@ -76,7 +76,7 @@ const closeAfterMs = 1_000;
  * Answers the requests of one connection in order; reads only as fast as the peer reads the answers. A peer
  * that has closed its side gets the answers to what it asked before.
  */
-function serveConnection(socket: Socket, directory: Directory, idleMs: number): ServedConnection {
+function serveConnection(socket: Socket, directory: Directory, idleMs: number): Evictable {
   let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   const waiting: Buffer[] = [];

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { createBudget, createRateWatch, type Closable } from '../../core/index.ts';
+import { createBudget, createRateWatch, type Closable, type TableConnection } from '../../core/index.ts';
 import { checkHostname } from './address.ts';
-import { createConnectionTable, type TableConnection } from './connection-table.ts';
+import { createConnectionTable } from './connection-table.ts';
 import * as defaults from './limits.ts';
 import { createOffers } from './offers.ts';
 import { libraryOptions, type SmtpServerOptions } from './server-options.ts';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { SMTPServer } from 'smtp-server';
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
-import type { RateWatch } from '../../core/index.ts';
-import type { ConnectionTable, TableConnection } from './connection-table.ts';
+import type { ConnectionTable, RateWatch, TableConnection } from '../../core/index.ts';
+import { replyToRefused } from './connection-table.ts';
 import { maxRefusedRecipients } from './limits.ts';
 import type { Offers } from './offers.ts';
 import type { SmtpReply } from './reply.ts';
@@ -77,7 +77,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     this._setListeners(() => {
       const refusal = this.#rules.table.enter(this);
       if (refusal === undefined) this.connectionReady();
-      else this.#refuse(refusal);
+      else this.#refuse(replyToRefused(refusal));
     });
   }
 

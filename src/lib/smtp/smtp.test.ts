@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { type Budget, createBudget, type Reservation } from '../../core/index.ts';
+import { type Budget, createBudget, type Reservation, type TableConnection } from '../../core/index.ts';
 import { type DnsAnswer, DnsError, type MxRecord } from '../dns/index.ts';
 import { checkEnvelope, isHostOrLiteral, isMailbox, readPath } from './address.ts';
-import { createConnectionTable, networkOf, type TableConnection } from './connection-table.ts';
+import { createConnectionTable, networkOf, replyToRefused } from './connection-table.ts';
 import { requirePublicHosts, resolveMailHosts } from './mail-hosts.ts';
 import { type CollectedMessage, collectMessage } from './message-collector.ts';
 import { readReply } from './reply.ts';
@@ -282,6 +282,7 @@ test('connections are divided by address and network, and that of the largest sh
     evictIdleMs: 1_000,
   });
   const evicted: string[] = [];
+  const entered: TableConnection[] = [];
   const connection = (remoteAddress: string, idleForMs: number | undefined): TableConnection => {
     const since = idleForMs === undefined ? undefined : performance.now() - idleForMs;
     return {
@@ -291,8 +292,12 @@ test('connections are divided by address and network, and that of the largest sh
       evict: () => void evicted.push(remoteAddress),
     };
   };
-  const enter = (address: string, idleForMs: number | undefined) =>
-    table.enter(connection(address, idleForMs))?.text;
+  const enter = (address: string, idleForMs: number | undefined) => {
+    const one = connection(address, idleForMs);
+    entered.push(one);
+    const refused = table.enter(one);
+    return refused && replyToRefused(refused).text;
+  };
   assert.equal(enter('192.0.2.1', 5_000), undefined);
   assert.equal(enter('192.0.2.1', undefined), undefined);
   assert.equal(enter('192.0.2.1', 0), 'Too many connections from 192.0.2.1');
@@ -306,4 +311,11 @@ test('connections are divided by address and network, and that of the largest sh
   // Of those that are left none is idle for long enough.
   assert.equal(enter('203.0.113.1', 0), 'Too many connections, try again later');
   assert.equal(table.size, 4);
+  // Who has left counts for nobody.
+  const entering = connection('203.0.113.1', 0);
+  for (let times = 0; times < 3; times++) {
+    for (const one of entered.splice(0)) table.leave(one);
+    assert.equal(table.enter(entering), undefined);
+    entered.push(entering);
+  }
 });
