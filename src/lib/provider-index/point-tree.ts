@@ -5,7 +5,7 @@
 import { chordTolerance, type Vector } from './unit-sphere.ts';
 
 /** Points of a leaf, and nodes of a level that are one node of the next. */
-const leafShift = 4;
+export const leafShift = 4;
 const fanShift = 3;
 export const leafPoints = 1 << leafShift;
 

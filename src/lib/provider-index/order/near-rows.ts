@@ -1,5 +1,5 @@
 import { hasBit } from '../bits.ts';
-import { leafPoints, squaredChord, walkShell } from '../point-tree.ts';
+import { leafPoints, leafShift, squaredChord, walkShell } from '../point-tree.ts';
 import { isInside, milesToPoint, type Circle, type PointMap } from '../points.ts';
 import { chordTolerance } from '../unit-sphere.ts';
 
@@ -54,7 +54,7 @@ function countInside(map: PointMap, { inside: { ranges } }: Circle, bits: Uint32
   let leaf = 0;
   let sum = 0;
   for (let at = 0; at < ranges.length; at += 2) {
-    const first = Math.floor((ranges[at] as number) / leafPoints);
+    const first = (ranges[at] as number) >>> leafShift;
     const end = Math.ceil((ranges[at + 1] as number) / leafPoints);
     if (first > leaf) before.fill(sum, leaf, first);
     for (leaf = Math.max(leaf, first); leaf < end; leaf++) {
@@ -79,7 +79,7 @@ export function countByLeaf(map: PointMap, bits: Uint32Array, count: number): Ui
     if (first + 32 > codes.length) left &= (1 << (codes.length - first)) - 1;
     for (; left !== 0; left &= left - 1) {
       const point = codes[first + 31 - Math.clz32(left & -left)] as number;
-      const leaf = point === map.count ? leafCount : Math.floor(point / leafPoints);
+      const leaf = point === map.count ? leafCount : point >>> leafShift;
       before[leaf + 1] = (before[leaf + 1] as number) + 1;
     }
   }
@@ -124,7 +124,7 @@ function rowsBetween(rows: NearRows, first: number, end: number): number {
 
 // Of the rest of a leaf the part with fewer rows is counted: many rows may be at one point.
 function rowsBefore({ map }: NearRows, bits: Uint32Array, before: Uint32Array, point: number): number {
-  const leaf = Math.floor(point / leafPoints);
+  const leaf = point >>> leafShift;
   const first = leaf * leafPoints;
   if (first === point || point === map.count) return before[Math.ceil(point / leafPoints)] as number;
   const { starts } = map;
@@ -184,8 +184,9 @@ export function pointsAround(near: NearRows, from: number, to: number): NearPoin
   const { circle, count } = near;
   const all: Counted = { chord: circle.chord, rows: count, points: Infinity };
   const guesses = sampleChords(near);
-  const low = findPlace(near, from, 'below', [{ chord: 0, rows: 0, points: 0 }, all], guesses).chord;
-  const high = findPlace(near, to, 'above', [{ chord: 0, rows: 0, points: 0 }, all], guesses).chord;
+  const known = [{ chord: 0, rows: 0, points: 0 }, all];
+  const low = findPlace(near, from, 'below', known, guesses).chord;
+  const high = findPlace(near, to, 'above', known, guesses).chord;
   // Chords are approximate: points a little outside come along, and the exact order is made of all of them.
   return collect(near, low - chordTolerance, high + chordTolerance);
 }
@@ -196,16 +197,21 @@ const slackPoints = 1024;
 const maxCounts = 48;
 
 /**
- * A chord within which there are at most `place` rows, or at least, but few less or more.
+ * A chord within which there are at most `place` rows, or at least, but few less or more. Begins with the
+ * counts that are known, the nearest and the farthest among them, and adds its own.
  */
 function findPlace(
   near: NearRows,
   place: number,
   side: 'below' | 'above',
-  [nearest, farthest]: readonly [Counted, Counted],
+  known: Counted[],
   guesses: Float64Array,
 ): Counted {
-  let [low, high] = [nearest, farthest];
+  const isLow = ({ rows }: Counted): boolean => (side === 'below' ? rows <= place : rows < place);
+  known.sort((a, b) => a.chord - b.chord);
+  const [nearest, farthest] = [known[0] as Counted, known.at(-1) as Counted];
+  let low = known.findLast(isLow) ?? nearest;
+  let high = known.find((one) => one.chord > low.chord) ?? farthest;
   const wanted = side === 'below' ? place - slackRows / 2 : place + slackRows / 2;
   if (wanted <= low.rows) return low;
   if (wanted >= high.rows) return high;
@@ -218,8 +224,8 @@ function findPlace(
     const chord = count === 0 ? guess : between(low, high, wanted, count);
     if (chord <= low.chord || chord >= high.chord) continue;
     const found = countWithin(near, chord);
-    const isLow = side === 'below' ? found.rows <= place : found.rows < place;
-    if (isLow) low = found;
+    known.push(found);
+    if (isLow(found)) low = found;
     else high = found;
   }
   return side === 'below' ? low : high;
@@ -243,8 +249,8 @@ function sampleChords(near: NearRows): Float64Array {
   const step = Math.max(1, count / sampleSize);
   let seen = 0;
   for (let at = 0; at < ranges.length; at += 2) {
-    const first = Math.floor((ranges[at] as number) / leafPoints);
-    const end = Math.floor((ranges[at + 1] as number) / leafPoints);
+    const first = (ranges[at] as number) >>> leafShift;
+    const end = (ranges[at + 1] as number) >>> leafShift;
     const own = rowsUpTo(end) - rowsUpTo(first);
     // The leaf with the wanted row.
     for (; chords.length * step < seen + own;) {
