@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { after, before, describe, it, test } from 'node:test';
 import type {
   AddressDetails,
   LegalHold,
@@ -11,6 +13,7 @@ import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import type { Role } from '../../src/service/operators/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+import { startTestConsole } from './start-console.ts';
 
 /** Texts that must never reach a browser. */
 const canaries = {
@@ -317,4 +320,19 @@ describe('messages in the console', () => {
     for (const canary of Object.values(canaries))
       assert.ok(!world.answers.some((text) => text.includes(canary)), canary);
   });
+});
+
+test('a test message is refused while the disk is nearly full', async (t) => {
+  const required = 1_000_000_000_000;
+  const { bavail, bsize } = await statfs(tmpdir());
+  if (bavail * bsize > required) return t.skip('the disk has more room than can be required');
+  const full = await startTestConsole({ 'admission.minFreeDiskBytes': String(required) });
+  t.after(() => full.close());
+  const cookie = await full.signIn('Ann Lee');
+  const { status, text } = await full.ask('POST', '/admin/v1/test-messages', {
+    cookie,
+    body: { fromDirectAddress: 'a@direct.a.example', toDirectAddress: 'b@direct.b.example' },
+  });
+  assert.equal(status, 503, text);
+  assert.match(text, /The disk is nearly full/);
 });
