@@ -6,6 +6,7 @@ import type { Storage } from '../../src/platform/index.ts';
 import { isMailDue, type DeliveryTables } from '../../src/service/delivery/index.ts';
 import { isInboundMailDue, type MessagingTables } from '../../src/service/messaging/index.ts';
 import { openTestStorage } from '../support/storage.ts';
+import { insertDelivery, insertInboundMail } from '../support/stored-rows.ts';
 
 let storage: Storage;
 let now: number;
@@ -22,68 +23,11 @@ beforeEach(async () => {
     await db.deleteFrom(table).execute();
 });
 
-async function queue(changes: Partial<DeliveryTables['delivery_destination']> = {}): Promise<void> {
-  const id = String(++ids);
-  const db = storage.tables<DeliveryTables>();
-  await db
-    .insertInto('delivery')
-    .values({
-      id,
-      kind: 'message',
-      sender: 'a@one.example',
-      sealed_message: new Uint8Array(1),
-      created_at: now,
-      message_id: id,
-      destinations: 1,
-      size_bytes: 1,
-    })
-    .execute();
-  await db
-    .insertInto('delivery_destination')
-    .values({
-      id,
-      delivery_id: id,
-      domain: 'two.example',
-      recipients: '["b@back.example"]',
-      not_after: now + 1e6,
-      next_attempt_at: now,
-      attempts: 0,
-      lease_token: null,
-      lease_until: 0,
-      last_reason: '',
-      last_status_code: '',
-      last_error: '',
-      ...changes,
-    })
-    .execute();
-}
+const queue = (changes: Partial<DeliveryTables['delivery_destination']> = {}): Promise<void> =>
+  insertDelivery(storage, { ...changes, atMs: now, id: String(++ids) });
 
-async function receive(changes: Partial<Insertable<MessagingTables['inbound_mail']>> = {}): Promise<void> {
-  const id = String(++ids);
-  await storage
-    .tables<MessagingTables>()
-    .insertInto('inbound_mail')
-    .values({
-      id,
-      mail_from: 'b@two.example',
-      recipients: '["b@back.example"]',
-      sealed_mail: new Uint8Array(1),
-      content_hash: id,
-      network: '',
-      sender_domain: 'two.example',
-      party: 'p',
-      needs_fetch: 0,
-      state: 'waiting',
-      attempts: 0,
-      next_attempt_at: now,
-      lease_token: null,
-      lease_until: 0,
-      last_error: '',
-      received_at: now,
-      ...changes,
-    })
-    .execute();
-}
+const receive = (changes: Partial<Insertable<MessagingTables['inbound_mail']>> = {}): Promise<void> =>
+  insertInboundMail(storage, { id: String(++ids), ...changes, atMs: now });
 
 test('outgoing mail that is due and in nobody’s hands waits', async () => {
   assert.equal(await isMailDue(storage), false);

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { runCommand } from '../../../test/support/run-command.ts';
-import { insertDeadLetter } from '../../../test/support/stored-rows.ts';
+import { insertDeadLetter, insertWebhook } from '../../../test/support/stored-rows.ts';
 import { createCliContext } from './context.ts';
 import { describeError, UsageError } from './describe-error.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
@@ -394,30 +394,10 @@ test('an outcome that no row can have is refused, not an empty list', () =>
 test('webhooks are listed, shown and replayed, and each call is in the audit trail', async () => {
   const { storage, close } = await openInstallation();
   const now = Date.now();
-  const hook = {
-    id: 'hook1',
-    client_id: 'demo',
-    kind: 'status',
-    url: 'https://edge.example.org/hook',
-    description: '',
-    event_types: 'message.processed',
-    is_xdm: 0,
-    is_enabled: 1,
-    disabled_reason: '',
-    sealed_secret: Buffer.from('sealed'),
-    sealed_previous_secret: null,
-    previous_secret_until: null,
-    sealed_basic: null,
-    failing_since: now,
-    last_success_at: null,
-    created_at: now,
-    updated_at: now,
-  } as const;
+  const hook = { client_id: 'demo', url: 'https://edge.example.org/hook', created_at: now };
+  await insertWebhook(storage, { ...hook, id: 'hook1', failing_since: now });
+  await insertWebhook(storage, { ...hook, id: 'hook2' });
   const db = storage.tables<WebhookTables>();
-  await db
-    .insertInto('webhook')
-    .values([hook, { ...hook, id: 'hook2', failing_since: null }])
-    .execute();
   await db
     .insertInto('webhook_notification')
     .values({

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { insertWebhook } from '../../../test/support/stored-rows.ts';
+import { insertDelivery, insertInboundMail, insertWebhook } from '../../../test/support/stored-rows.ts';
 import { createManualClock } from '../../core/index.ts';
 import { createMetrics, loadConfig } from '../../platform/index.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
@@ -87,55 +87,12 @@ test('gauges show depth and age of queues by kind and reason, and unacknowledged
       ['d1', 'message', 'unreachable', 90],
       ['d2', 'message', 'unreachable', 30],
       ['d3', 'mdn', '', 1],
-    ] as const) {
-      const delivery = {
-        id,
-        kind,
-        sender: 'a@direct.example.org',
-        sealed_message: Buffer.alloc(1),
-        created_at: now - minutes * 60_000,
-        message_id: id,
-        destinations: 1,
-        size_bytes: 1,
-      };
-      await storage.tables<DeliveryTables>().insertInto('delivery').values(delivery).execute();
-      const destination = {
-        ...lease,
-        id: `x-${id}`,
-        delivery_id: id,
-        domain: 'b.example',
-        recipients: '["b@back.example"]',
-        not_after: 0,
-        next_attempt_at: 0,
-        attempts: 1,
-        last_reason: reason,
-        last_status_code: '',
-        last_error: '',
-      } as const;
-      await storage.tables<DeliveryTables>().insertInto('delivery_destination').values(destination).execute();
-    }
+    ] as const)
+      await insertDelivery(storage, { id, kind, atMs: now - minutes * 60_000, last_reason: reason });
     const messaging = storage.tables<MessagingTables>();
-    const mail = {
-      ...lease,
-      mail_from: 'a@b.example',
-      recipients: '["b@back.example"]',
-      sealed_mail: Buffer.alloc(1),
-      network: '',
-      sender_domain: 'b.example',
-      party: '',
-      needs_fetch: 0,
-      attempts: 1,
-      next_attempt_at: 0,
-      last_error: 'DNS_TIMEOUT',
-      received_at: now - 60_000,
-    };
-    await messaging
-      .insertInto('inbound_mail')
-      .values([
-        { ...mail, id: 'm1', content_hash: '1', state: 'waiting' },
-        { ...mail, id: 'm2', content_hash: '2', state: 'dead-letter' },
-      ])
-      .execute();
+    const mail = { atMs: now - 60_000, last_error: 'DNS_TIMEOUT' };
+    await insertInboundMail(storage, { ...mail, id: 'm1' });
+    await insertInboundMail(storage, { ...mail, id: 'm2', state: 'dead-letter' });
     await messaging
       .insertInto('inbox_message')
       .values({

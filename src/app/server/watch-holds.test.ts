@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collectLines } from '../../../test/support/collect-lines.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
+import { insertDelivery } from '../../../test/support/stored-rows.ts';
 import { createManualClock } from '../../core/index.ts';
 import { createMetrics } from '../../platform/index.ts';
 import type { DeliveryTables } from '../../service/delivery/index.ts';
@@ -28,38 +29,8 @@ test('a hold is urgent when mail fails within the hour under it, or after a day 
       .insertInto('delivery_hold')
       .values({ domain, reason: 'upgrade', author: 'operator:jo', ends_at: endsAt, created_at: at })
       .execute();
-  const queue = async (domain: string, attempts: number) => {
-    await db
-      .insertInto('delivery')
-      .values({
-        id: domain,
-        kind: 'message',
-        sender: 'y@b.example',
-        sealed_message: new Uint8Array(),
-        created_at: at,
-        message_id: domain,
-        destinations: 1,
-        size_bytes: 1,
-      })
-      .execute();
-    await db
-      .insertInto('delivery_destination')
-      .values({
-        id: domain,
-        delivery_id: domain,
-        domain,
-        recipients: '["x@a.example"]',
-        not_after: at + 90 * minuteMs,
-        next_attempt_at: at,
-        attempts,
-        lease_token: null,
-        lease_until: 0,
-        last_reason: '',
-        last_status_code: '',
-        last_error: '',
-      })
-      .execute();
-  };
+  const queue = (domain: string, attempts: number) =>
+    insertDelivery(storage, { atMs: at, id: domain, domain, attempts, not_after: at + 90 * minuteMs });
   await hold('a.example', null);
   await hold('b.example', at + 60 * minuteMs);
   await queue('a.example', 1);

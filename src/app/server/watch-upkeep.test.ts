@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessagingTables } from '../../service/messaging/index.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
+import { insertDeadLetter } from '../../../test/support/stored-rows.ts';
 import type { Health } from '../../service/trust/index.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
 
@@ -33,27 +34,7 @@ test('bundles that are not refreshed and dead-lettered mail are readiness detail
     { ...bundle, health: { level: 'waiting', text: '' } },
   ];
   const mail = storage.tables<MessagingTables>();
-  await mail
-    .insertInto('inbound_mail')
-    .values({
-      id: 'm1',
-      mail_from: '',
-      recipients: '["b@back.example"]',
-      sealed_mail: Buffer.alloc(1),
-      content_hash: '1',
-      network: '',
-      sender_domain: '',
-      party: '',
-      needs_fetch: 0,
-      state: 'dead-letter',
-      attempts: 9,
-      next_attempt_at: 0,
-      lease_token: null,
-      lease_until: 0,
-      last_error: 'X',
-      received_at: 0,
-    })
-    .execute();
+  await insertDeadLetter(storage, { receivedMs: 0, recipients: ['b@back.example'] });
   await watch.run();
   const stale = (last: string) => ({
     part: 'bundles',

@@ -4,6 +4,7 @@ import { createManualClock } from '../../core/index.ts';
 import { createLog } from '../../platform/index.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
+import { insertWebhook } from '../../../test/support/stored-rows.ts';
 import { createWebhookWatch } from './watch-webhooks.ts';
 
 test('a webhook that fails is in the readiness details and in the log once per day, until it works', async (t) => {
@@ -14,28 +15,13 @@ test('a webhook that fails is in the readiness details and in the log once per d
   const log = createLog({ level: 'info', isReadable: false, write: (line) => lines.push(line) });
   const now = clock.now().getTime();
   const db = storage.tables<WebhookTables>();
-  await db
-    .insertInto('webhook')
-    .values({
-      id: 'hook1',
-      client_id: 'demo',
-      kind: 'status',
-      url: 'https://edge.example.org/secret-path',
-      description: '',
-      event_types: 'message.processed',
-      is_xdm: 0,
-      is_enabled: 1,
-      disabled_reason: '',
-      sealed_secret: Buffer.from('sealed'),
-      sealed_previous_secret: null,
-      previous_secret_until: null,
-      sealed_basic: null,
-      failing_since: now,
-      last_success_at: null,
-      created_at: now,
-      updated_at: now,
-    })
-    .execute();
+  await insertWebhook(storage, {
+    id: 'hook1',
+    client_id: 'demo',
+    url: 'https://edge.example.org/secret-path',
+    failing_since: now,
+    created_at: now,
+  });
   const watch = createWebhookWatch({ storage, clock, log });
   await watch.run();
   assert.deepEqual(watch.degraded(), []);
