@@ -1,4 +1,5 @@
-import type { Migration } from '../../src/platform/index.ts';
+import type { Kysely } from 'kysely';
+import { PlatformError, type Migration, type Storage } from '../../src/platform/index.ts';
 
 /** A table for tests of the storage. */
 export interface ThingTables {
@@ -16,3 +17,21 @@ export const things: Migration = {
       .execute();
   },
 };
+
+export async function withThings(
+  open: () => Promise<Storage>,
+  work: (storage: Storage, db: Kysely<ThingTables>) => Promise<void>,
+): Promise<void> {
+  const storage = await open();
+  try {
+    await work(storage, storage.tables<ThingTables>());
+  } finally {
+    await storage.close();
+  }
+}
+
+export const ids = async (db: Kysely<ThingTables>): Promise<string[]> =>
+  (await db.selectFrom('thing').select('id').orderBy('id').execute()).map(({ id }) => id);
+export const row = (id: string): ThingTables['thing'] => ({ id, size: null, content: null });
+export const hasCode = (code: string) => (error: unknown) =>
+  error instanceof PlatformError && error.code === code;

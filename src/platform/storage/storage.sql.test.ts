@@ -4,10 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import { errorCode } from '../../core/index.ts';
-import { PlatformError } from '../errors.ts';
 import { refuseUpdate, type Migration } from './migrate.ts';
 import { tablesOf, type Storage } from './storage.ts';
-import { things, type ThingTables } from '../../../test/support/things.ts';
+import { hasCode, ids, row, things, withThings, type ThingTables } from '../../../test/support/things.ts';
 
 type Tables = ThingTables;
 
@@ -17,19 +16,8 @@ async function openEmpty(database?: TestDatabase): Promise<Storage> {
   return storage;
 }
 
-async function withStorage(work: (storage: Storage, db: Kysely<Tables>) => Promise<void>): Promise<void> {
-  const storage = await openEmpty();
-  try {
-    await work(storage, storage.tables<Tables>());
-  } finally {
-    await storage.close();
-  }
-}
-
-const ids = async (db: Kysely<Tables>): Promise<string[]> =>
-  (await db.selectFrom('thing').select('id').orderBy('id').execute()).map((row) => row.id);
-const row = (id: string): Tables['thing'] => ({ id, size: null, content: null });
-const hasCode = (code: string) => (error: unknown) => error instanceof PlatformError && error.code === code;
+const withStorage = (work: (storage: Storage, db: Kysely<Tables>) => Promise<void>): Promise<void> =>
+  withThings(openEmpty, work);
 
 test('large integers come back as numbers, blobs as bytes', () =>
   withStorage(async (_storage, db) => {

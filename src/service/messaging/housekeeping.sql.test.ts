@@ -10,6 +10,7 @@ import {
   startTestMessaging,
   type TestMessaging,
 } from '../../../test/messaging/start-messaging.ts';
+import { insertInboundMail } from '../../../test/support/stored-rows.ts';
 import { listDeadLetters } from './inbound/dead-letters.ts';
 import { runHousekeeping } from './housekeeping.ts';
 import type { MessagingDependencies } from './ports.ts';
@@ -168,26 +169,13 @@ describe('Decision 0014: retention', () => {
   });
 
   it('dead letters are discarded after 90 days, and audited', async () => {
-    const row = {
-      mail_from: bob,
-      recipients: JSON.stringify([alice]),
+    await insertInboundMail(world.storage, {
+      atMs: world.clock.now().getTime(),
+      id: 'dead',
       sealed_mail: await world.contents.write(Buffer.from('x'), 'inbound:dead'),
-      network: '',
-      sender_domain: 'direct.beta.example',
-      party: ' direct.beta.example',
-      needs_fetch: 0,
-      attempts: 9,
-      next_attempt_at: 0,
-      lease_token: null,
-      lease_until: 0,
+      state: 'dead-letter',
       last_error: 'X_BROKEN',
-    };
-    const receivedAt = world.clock.now().getTime();
-    const deadLetter = { ...row, id: 'dead', content_hash: 'dead', state: 'dead-letter' as const };
-    await world.db
-      .insertInto('inbound_mail')
-      .values({ ...deadLetter, received_at: receivedAt })
-      .execute();
+    });
     world.clock.advance(90 * day);
     await keep();
     assert.equal((await listDeadLetters(world.storage)).length, 1);

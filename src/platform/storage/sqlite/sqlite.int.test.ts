@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { sql, type Kysely } from 'kysely';
-import { PlatformError } from '../../errors.ts';
+import type { PlatformError } from '../../errors.ts';
 import { openStorage } from '../open-storage.ts';
 import { translated } from './errors.ts';
 import { openReader } from './files.ts';
 import type { Storage } from '../storage.ts';
-import { things, type ThingTables } from '../../../../test/support/things.ts';
+import { hasCode, ids, row, things, withThings, type ThingTables } from '../../../../test/support/things.ts';
 
 type Tables = ThingTables;
 
@@ -23,19 +23,8 @@ async function openEmpty(): Promise<Storage> {
   return storage;
 }
 
-async function withStorage(work: (storage: Storage, db: Kysely<Tables>) => Promise<void>): Promise<void> {
-  const storage = await openEmpty();
-  try {
-    await work(storage, storage.tables<Tables>());
-  } finally {
-    await storage.close();
-  }
-}
-
-const ids = async (db: Kysely<Tables>): Promise<string[]> =>
-  (await db.selectFrom('thing').select('id').orderBy('id').execute()).map((row) => row.id);
-const row = (id: string): Tables['thing'] => ({ id, size: null, content: null });
-const hasCode = (code: string) => (error: unknown) => error instanceof PlatformError && error.code === code;
+const withStorage = (work: (storage: Storage, db: Kysely<Tables>) => Promise<void>): Promise<void> =>
+  withThings(openEmpty, work);
 
 test('the file can be read by its owner alone, is written ahead, and every commit is flushed', () =>
   withStorage(async (_storage, db) => {

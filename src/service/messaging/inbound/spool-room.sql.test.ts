@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTestStorage } from '../../../../test/support/storage.ts';
+import { insertInboundMail } from '../../../../test/support/stored-rows.ts';
 import { systemClock } from '../../../core/index.ts';
 import { createContentStore, createVault, defaultSettings } from '../../../platform/index.ts';
 import type { MessagingTables } from '../tables.ts';
@@ -20,27 +21,12 @@ test('a restarted node counts the bytes of the mail that waits, whether in its r
     ['small', 1000],
     ['large', 3 * mebibyte],
   ] as const)
-    await db
-      .insertInto('inbound_mail')
-      .values({
-        id,
-        mail_from: '',
-        recipients: '["b@back.example"]',
-        sealed_mail: await contents.write(Buffer.alloc(sizeBytes), `inbound:${id}`),
-        content_hash: id,
-        network: '192.0.2.0/24',
-        sender_domain: '',
-        party: '192.0.2.0/24 ',
-        needs_fetch: 0,
-        state: 'waiting',
-        attempts: 0,
-        next_attempt_at: 0,
-        lease_token: null,
-        lease_until: 0,
-        last_error: '',
-        received_at: 0,
-      })
-      .execute();
+    await insertInboundMail(storage, {
+      atMs: 0,
+      id,
+      sealed_mail: await contents.write(Buffer.alloc(sizeBytes), `inbound:${id}`),
+      network: '192.0.2.0/24',
+    });
   const room = createSpoolRoom(db, {
     messaging: defaultSettings.messaging,
     admission: { ...defaultSettings.admission, maxWaitingMailBytesPerNetwork: 4 * mebibyte },
