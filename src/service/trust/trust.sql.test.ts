@@ -204,6 +204,22 @@ describe('keys', () => {
     await refuses('TRUST_KEY_UNKNOWN', () => trust.retireKeyPair('none'));
   });
 
+  it('the key of an address may be retired beside one of its domain, and the last one of the domain not', async () => {
+    const own = 'beside.example.org';
+    await trust.addDomain(own);
+    const user = parseDirectAddress(`bo@${own}`);
+    await trust.putAddress(user);
+    await addKey(own, await issue({ domain: own }));
+    await addKey(user, await issue({ address: user }));
+    assert.deepEqual(
+      (await trust.listDomainKeys(own)).map(({ owner, canRetire }) => [owner, canRetire]),
+      [
+        [own, false],
+        [user, true],
+      ],
+    );
+  });
+
   it('keeps a pair that is imported again once, unless the stored one is retired or damaged', async () => {
     await trust.addDomain('again.example.org');
     const issued = await issue({ domain: 'again.example.org' });

@@ -25,6 +25,7 @@ test('HOOK-03: hosts that the operator allows may be private; all other rules st
     ['https://other.internal/', 'The host is not public.'],
     ['https://10.1.2.4/', 'The host is not public.'],
     ['http://ehr.internal/', 'The URL must begin with https://.'],
+    ['file:///etc/passwd', 'The URL must begin with https://.'],
     ['https://ehr.internal:25/', 'Port 25 is not for webhooks.'],
   ] as const)
     assert.equal(findUrlProblem(url, rules), problem, url);

@@ -33,8 +33,9 @@ export function findUrlProblem(
   if (!URL.canParse(text)) return 'Not an absolute URL.';
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
-    return 'Credentials do not belong into the URL; use basicAuth.';
-  if (url.hash !== '') return 'A fragment does not belong into the URL.';
+    return 'Credentials do not belong in the URL; use basicAuth.';
+  if (url.hash !== '') return 'A fragment does not belong in the URL.';
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'The URL must begin with https://.';
   if (blockedPorts.has(url.port)) return `Port ${url.port} is not for webhooks.`;
   const host = hostOf(url);
   if (allowedHosts.includes(host)) return findSchemeProblem(url, isLoopbackAllowed);

@@ -42,3 +42,21 @@ test('a restarted node counts the bytes of the mail that waits, whether in its r
   assert.ok(room.bytes < 1200, `${room.bytes}`);
   await storage.close();
 });
+
+test('mail that a worker found to be of an unknown sender counts as such from then on', async (t) => {
+  const storage = await openTestStorage();
+  t.after(() => storage.close());
+  const { admission, messaging } = defaultSettings;
+  const room = createSpoolRoom(storage.tables<MessagingTables>(), {
+    admission,
+    messaging: { ...messaging, maxUndecidedPerNetwork: 1 },
+  });
+  const network = '192.0.2.0/24';
+  const enter = () => room.enter({ network, sizeBytes: 1 });
+  const known = enter();
+  known.wait('back.example', false);
+  known.keep('moved');
+  await insertInboundMail(storage, { atMs: 0, id: 'moved', network, needs_fetch: 1 });
+  await room.refresh();
+  assert.throws(() => enter().wait('other.example', true), { code: 'MESSAGING_SPOOL_FULL' });
+});
