@@ -136,6 +136,14 @@ describe('input that would be changed when it is read', () => {
     assert.match(hook, /"field":"url","reason":"duplicate"/);
   });
 
+  it('a body with too many levels is refused as such, whatever its fields are', async () => {
+    const body = `{"toDirectAddress":${'['.repeat(40)}${']'.repeat(40)}}`;
+    for (const path of ['/messaging/dirmsg/send_ccda', '/messaging/dirmsg/validate']) {
+      const reply = await world.call('POST', path, { body, headers: { 'content-type': 'application/json' } });
+      assert.deepEqual([reply.status, world.faults(reply)], [400, [' too_deep']]);
+    }
+  });
+
   it('a compressed body is refused as such, not as bad JSON', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const body = gzipSync(message('')).toString('latin1');
