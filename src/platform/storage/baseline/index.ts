@@ -64,7 +64,7 @@ function comparedByBytes(statement: string): string {
 /** In order. The first one creates the whole schema. */
 export const migrations: readonly Migration[] = [
   {
-    name: '0001-tables',
+    name: '0001-all-tables',
     async up(db: Kysely<unknown>, engine: StorageEngine) {
       for (const statement of baselineStatements(engine)) await sql.raw(statement).execute(db);
     },

@@ -10,7 +10,7 @@ import { compareStorage, copyStorage } from './copy-storage.ts';
 
 // The name of the table that is referred to comes later in the alphabet.
 const tables: Migration = {
-  name: '0001-tables',
+  name: '0001-all-tables',
   async up(db) {
     await db.schema
       .createTable('parent')
