@@ -5,7 +5,7 @@ import { explainStatement, watchStatements } from '../../../../test/support/stat
 import { isPostgres } from '../../../../test/support/storage.ts';
 import type { Owned } from '../../organizations/index.ts';
 import type { MessagingTables } from '../tables.ts';
-import { findAddressesBeginning } from './find-addresses.ts';
+import { findAddressesBeginning, findDomainsWith } from './find-addresses.ts';
 import { searchMessages } from './search-messages.ts';
 
 const indexes = /message_recipient_address|message_sender|inbox_copy_address|inbox_message_sender/;
@@ -45,6 +45,52 @@ test('messages are found by the beginning of an address and by the first digits 
     assert.ok(filled.length > 2);
     for (const statement of filled)
       assert.match((await explainStatement(storage, statement, isPostgres)).join('\n'), indexes);
+  }));
+
+test('messages are found by a part of a domain of a sender or recipient', () =>
+  withManyMessages(2_000, async ({ storage, find }) => {
+    const db = storage.tables<MessagingTables>();
+    const audit = { find: () => Promise.resolve([]) };
+    const [some] = await find({});
+    assert.ok(some !== undefined);
+    const now = new Date(some.acceptedAt.getTime() + 1000);
+    const domains = new Set((await find({})).flatMap(({ from, to }) => [domainOf(from), domainOf(to)]));
+    const domain = domainOf(some.to);
+    const search = async (text: string, owned?: Owned) =>
+      (await searchMessages(storage, audit, { text, limit: 200, ...(owned && { owned }) }, now)).items;
+    const part = domain.slice(1, -1);
+    const fitting = [...domains].filter((one) => one.includes(part));
+    assert.ok(!domains.has(part) && fitting.length <= 10, part);
+    const found = await search(part.toUpperCase());
+    assert.ok(found.some(({ id }) => id === some.id));
+    for (const { from, to } of found)
+      assert.match(`${from} ${to}`, new RegExp(`@\\S*${part.replaceAll('.', '\\.')}`));
+    const inside = (await findDomainsWith(db, part)).domains;
+    assert.deepEqual(
+      fitting.filter((one) => !inside.includes(one)),
+      [],
+    );
+    // A whole domain means no other one.
+    assert.ok(
+      (await search(domain)).every(({ from, to }) => [from, to].some((one) => domainOf(one) === domain)),
+    );
+    assert.deepEqual((await findDomainsWith(db, 'nodomainhasthis')).domains, []);
+    const others: Owned = {
+      organizationId: 'some',
+      organizations: new Set(['some']),
+      domains: new Set(),
+      clients: new Set(['nobody']),
+    };
+    assert.deepEqual((await findDomainsWith(db, part, others)).domains, []);
+    const { watched, take } = watchStatements(storage);
+    await findDomainsWith(watched.tables(), part);
+    const statements = take().filter(({ sql }) => !isPostgres || !sql.includes('inbox'));
+    assert.ok(statements.length >= 2);
+    for (const statement of statements)
+      assert.doesNotMatch(
+        (await explainStatement(storage, statement, isPostgres)).join('\n'),
+        /SCAN (?:message|inbox)|Seq Scan/,
+      );
   }));
 
 test('a search says on its first page how many rows match, up to 500', () =>

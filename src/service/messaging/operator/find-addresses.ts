@@ -1,5 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { everything, whereOwned, type Owned } from '../../organizations/index.ts';
+import { domainIn } from '../domain-of.ts';
 import type { MessagingTables } from '../tables.ts';
 
 const maxAddresses = 10;
@@ -32,6 +33,47 @@ const sources: readonly Source[] = [
     copies: sql`join inbox_copy on inbox_copy.message_id = inbox_message.id`,
   },
 ];
+
+/** Domains of one kind that are looked through; each is one look into an index. */
+const maxDomains = 1000;
+
+const domainSources: readonly Source[] = sources.map((source) => ({
+  ...source,
+  column: source.table === 'inbox_copy' ? sql`inbox_copy.domain` : domainIn(source.column),
+}));
+
+/** Domains of senders and recipients that have this text in them, lower-cased: at most ten. */
+export async function findDomainsWith(
+  db: Kysely<MessagingTables>,
+  text: string,
+  owned: Owned = everything,
+): Promise<{ readonly domains: readonly string[]; readonly hasMore: boolean }> {
+  const wanted = text.toLowerCase();
+  const found = new Set<string>();
+  let hasMore = false;
+  for (const source of domainSources) {
+    const all = await listDomains(db, source);
+    hasMore ||= all.length === maxDomains;
+    for (const domain of all) {
+      if (!domain.includes(wanted) || found.has(domain)) continue;
+      if (!(await isOwnedBy(db, source, domain, owned))) continue;
+      if (found.size === maxAddresses) return { domains: [...found], hasMore: true };
+      found.add(domain);
+    }
+  }
+  return { domains: [...found], hasMore };
+}
+
+async function listDomains(db: Kysely<MessagingTables>, { table, column }: Source): Promise<string[]> {
+  const { rows } = await sql<{ domain: string | null }>`
+    with recursive listed (domain, number) as (
+      select (select min(${column}) from ${sql.table(table)}), 1
+      union all
+      select (select min(${column}) from ${sql.table(table)} where ${column} > listed.domain), number + 1
+      from listed where listed.domain is not null and number < ${maxDomains})
+    select domain from listed`.execute(db);
+  return rows.flatMap(({ domain }) => domain ?? []);
+}
 
 export interface BegunAddresses {
   readonly addresses: readonly string[];

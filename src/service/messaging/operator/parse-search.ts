@@ -47,8 +47,8 @@ const maxWords = 10;
  * Parses the text of the search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request
  * id, an address, a domain (`clinic.example` or `@clinic.example`), `<-1h` (in the last hour), `>2d` (before
  * two days ago), a day (`2026-11-20`, `11/20`, `yesterday`) in the zone of whoever asks, a state, a reason by
- * its code or in words, `client:ID`, the first digits of an id, the beginning of an address. All terms must
- * match.
+ * its code or in words, `client:ID`, the first digits of an id, the beginning of an address or a part of a
+ * domain. All terms must match.
  */
 export function parseSearch(text: string, now: Date, zone = 'UTC'): ParsedSearch {
   const dayOf = (word: string): DaySpan | undefined => readDay(word, now, zone);

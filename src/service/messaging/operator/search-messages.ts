@@ -5,7 +5,7 @@ import { MessagingError } from '../errors.ts';
 import type { DescribedWait } from '../status/find-status.ts';
 import { recipientStates, type RecipientState } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
-import { findAddressesBeginning } from './find-addresses.ts';
+import { findAddressesBeginning, findDomainsWith } from './find-addresses.ts';
 import { findMessages, type FoundMessage, type MessageQuery, type SearchedStorage } from './find-messages.ts';
 import {
   findReceived,
@@ -89,8 +89,8 @@ const isNarrowed = ({ text = '', state, reason, clientId, direction, since, unti
 type Terms = ParsedSearch['terms'];
 
 /**
- * A search for each address that begins as typed. A name such as `ann.lee`, `smith123` or `abe123` has the
- * form of a domain or an id, too: then it is searched for as both.
+ * A search for each address that begins as typed, and each domain that has it inside. A name such as
+ * `ann.lee`, `smith123` or `abe123` has the form of a domain or an id, too: then it is searched for as both.
  */
 async function withWholeAddresses(
   db: Kysely<MessagingTables>,
@@ -104,17 +104,28 @@ async function withWholeAddresses(
   const searches = starts.length > 0 ? [] : [terms];
   const shown = [...terms];
   let hasMoreAddresses = false;
-  for (const { typed } of hasAddress ? [] : mayBegin) {
+  for (const { typed, kind } of hasAddress ? [] : mayBegin) {
     const others = terms.filter((term) => term.typed !== typed);
     const domains = others.filter(({ kind }) => kind === 'domain').map(({ value }) => value);
     const { addresses, hasMore } = await findAddressesBeginning(db, typed, domains, owned);
     for (const value of addresses) searches.push([...others, { kind: 'address', typed, value }]);
     hasMoreAddresses ||= hasMore;
-    if (starts.length === 0 && addresses.length > 0)
+    const mayBeInside = (kind === 'address-start' || kind === 'domain') && typed.length >= leastOfDomain;
+    const inside = mayBeInside ? await findDomainsWith(db, typed, owned) : noDomains;
+    // What is a whole domain means that one alone.
+    if (!inside.domains.includes(typed.toLowerCase())) {
+      for (const value of inside.domains) searches.push([...others, { kind: 'domain', typed, value }]);
+      hasMoreAddresses ||= inside.hasMore;
+    }
+    if (starts.length === 0 && searches.length > 1)
       shown.push({ kind: 'address-start', typed, value: typed });
   }
   return { ...parsed, terms: shown, searches, hasMoreAddresses };
 }
+
+/** Shorter texts are in most domains. */
+const leastOfDomain = 3;
+const noDomains = { domains: [], hasMore: false };
 
 function timeOf(row: SearchRow): number {
   return (row.direction === 'out' ? row.acceptedAt : row.receivedAt).getTime();

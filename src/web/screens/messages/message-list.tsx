@@ -187,7 +187,7 @@ export function MessageList(): ReactNode {
           isFiltered ? (
             <EmptyState title="No matching message">
               <p>
-                All terms must match. Try only the address or its beginning, the whole domain, or a longer
+                All terms must match. Try only the address or its beginning, a part of the domain, or a longer
                 period such as <code>&lt;-7d</code>.
               </p>
             </EmptyState>
@@ -262,7 +262,7 @@ const termWords: Readonly<Record<SearchTerm['kind'], string>> = {
   'wire-id': 'wire id',
   'request-id': 'request id',
   address: 'address',
-  'address-start': 'address begins with',
+  'address-start': 'address begins with, or domain has',
   domain: 'domain',
   client: 'client',
   state: 'state',
@@ -293,7 +293,7 @@ function Terms({ query }: { readonly query: Query }): ReactNode {
         </StateMark>
       ))}
       {data.hasMoreAddresses && (
-        <StateMark tone="warning">more addresses begin so; type more of it</StateMark>
+        <StateMark tone="warning">more addresses or domains fit; type more of it</StateMark>
       )}
     </p>
   );
