@@ -185,7 +185,8 @@ test('the database itself refuses a second load in progress and a second current
 test('the database itself refuses times, numbers and states that the program cannot read', async () => {
   const database = await createMigratedDatabase();
   const delivery = (kind: string, at: string) =>
-    `insert into delivery (id, kind, sender, created_at) values ('${randomUUID()}', ${kind}, '', ${at})`;
+    `insert into delivery (id, kind, sender, sealed_message, created_at)
+    values ('${randomUUID()}', ${kind}, '', '', ${at})`;
   const mail = (state: string, at: string) =>
     `insert into inbound_mail (id, mail_from, recipients, sealed_mail, content_hash, network, sender_domain, party,
     needs_fetch, state, attempts, next_attempt_at, lease_until, last_error, received_at)

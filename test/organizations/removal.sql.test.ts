@@ -143,7 +143,8 @@ test('a domain in use is not removed: active addresses, mail on its way, MDNs, r
   });
 
   // The queue of delivery is its own service; the row is what it stores for each message, MDN and DSN.
-  await sql`insert into delivery (id, kind, sender, created_at) values ('d1', 'mdn', ${ann}, 1)`.execute(db);
+  await sql`insert into delivery (id, kind, sender, sealed_message, created_at)
+    values ('d1', 'mdn', ${ann}, '', 1)`.execute(db);
   // What is in the way is found without a transaction, in which all others would wait for the look.
   const storage = Object.assign(Object.create(here.storage) as typeof here.storage, {
     transaction: () => assert.fail('a transaction is begun'),
