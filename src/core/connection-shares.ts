@@ -43,28 +43,36 @@ export function createConnectionTable(
   { maxConnections, evictIdleMs, onClosed }: Limits,
   shares: readonly ConnectionShare[],
 ): ConnectionTable {
-  const entered = new Set<TableConnection>();
+  // Each with its names: to find one that makes room, all are looked at.
+  const entered = new Map<TableConnection, readonly string[]>();
   const counted = shares.map((share) => ({ ...share, counts: new Map<string, number>() }));
 
-  function count(address: string, change: 1 | -1): void {
-    for (const { counts, nameOf } of counted) {
-      const now = (counts.get(nameOf(address)) ?? 0) + change;
-      if (now > 0) counts.set(nameOf(address), now);
-      else counts.delete(nameOf(address));
+  function count(names: readonly string[], change: 1 | -1): void {
+    for (const [index, { counts }] of counted.entries()) {
+      const name = names[index] as string;
+      const now = (counts.get(name) ?? 0) + change;
+      if (now > 0) counts.set(name, now);
+      else counts.delete(name);
     }
   }
 
   function leave(connection: TableConnection): void {
-    if (entered.delete(connection)) count(connection.remoteAddress, -1);
+    const names = entered.get(connection);
+    if (names === undefined) return;
+    entered.delete(connection);
+    count(names, -1);
   }
 
-  const shareOf = ({ remoteAddress }: TableConnection): number =>
-    counted[0]?.counts.get(counted[0].nameOf(remoteAddress)) ?? 0;
+  const peersOf = (names: readonly string[] | undefined): number =>
+    counted[0]?.counts.get(names?.[0] ?? '') ?? 0;
 
-  function hasRoomFor(connection: TableConnection): boolean {
+  function hasRoomFor(names: readonly string[]): boolean {
     if (entered.size < maxConnections) return true;
-    const share = shareOf(connection) + 1;
-    const evicted = findEvictable<TableConnection>(entered, { evictIdleMs, share, shareOf });
+    const evicted = findEvictable<TableConnection>(entered.keys(), {
+      evictIdleMs,
+      share: peersOf(names) + 1,
+      shareOf: (connection) => peersOf(entered.get(connection)),
+    });
     if (evicted === undefined) return false;
     leave(evicted);
     evicted.evict();
@@ -77,17 +85,17 @@ export function createConnectionTable(
       return entered.size;
     },
     enter(connection) {
-      const { remoteAddress } = connection;
-      const full = counted.find(
-        ({ counts, most, nameOf }) => (counts.get(nameOf(remoteAddress)) ?? 0) >= most,
+      const names = counted.map(({ nameOf }) => nameOf(connection.remoteAddress));
+      const full = counted.findIndex(
+        ({ counts, most }, index) => (counts.get(names[index] ?? '') ?? 0) >= most,
       );
-      if (full !== undefined || !hasRoomFor(connection)) {
-        const reason = full?.reason ?? 'full';
+      if (full >= 0 || !hasRoomFor(names)) {
+        const reason = counted[full]?.reason ?? 'full';
         onClosed?.(reason);
-        return { reason, name: full?.nameOf(remoteAddress) ?? '' };
+        return { reason, name: names[full] ?? '' };
       }
-      entered.add(connection);
-      count(remoteAddress, 1);
+      entered.set(connection, names);
+      count(names, 1);
       return undefined;
     },
     leave,

@@ -136,7 +136,7 @@ test('a body that is no JSON, empty, of another type or too large is refused in 
   const plain = (await post('name', 'text/plain')).body as { errors: { detail: string }[] };
   assert.equal(
     plain.errors[0]?.detail,
-    'Bodies of type "text/plain" are not accepted here. Send application/json.',
+    'A body with this Content-Type is not accepted here. Send application/json.',
   );
   assertEnvelope(await post('name=a', 'application/x-www-form-urlencoded'), 415, 'Unsupported Media Type', [
     ['', 'unsupported_media_type'],

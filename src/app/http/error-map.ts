@@ -108,7 +108,7 @@ function describeType({ headers, server }: FastifyRequest): string {
   const send = taken === '' ? 'Send no body.' : `Send ${taken}.`;
   if (encoding !== 'identity') return `A body with Content-Encoding is not accepted. ${send}`;
   if (type === undefined) return `The body has no Content-Type. ${send}`;
-  return `Bodies of type ${JSON.stringify(type.slice(0, 100))} are not accepted here. ${send}`;
+  return `A body with this Content-Type is not accepted here. ${send}`;
 }
 
 /** The status of a framework error; anything other than 4xx or 503 is an internal error. */

@@ -40,6 +40,8 @@ export async function startMetrics(
   limitConnections(server, limits, onClosed);
   server.listen({ host, port });
   await once(server, 'listening');
+  // A connection that cannot be accepted does not concern the others.
+  server.on('error', () => {});
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

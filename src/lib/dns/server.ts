@@ -54,6 +54,8 @@ export interface DnsServer extends Closable {
 export async function createDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const tcp = listenForTcp(options);
   const { udp, port } = await bindBoth(options, tcp.server);
+  // A connection that cannot be accepted does not concern the others.
+  tcp.server.on('error', (error) => options.onError?.(error));
   serveUdp(udp, options);
   return {
     port,

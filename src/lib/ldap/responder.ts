@@ -60,6 +60,8 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
   );
   server.listen({ host: options.host, port: options.port });
   await once(server, 'listening');
+  // A connection that cannot be accepted does not concern the others.
+  server.on('error', (error) => onError?.(error));
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {

@@ -115,6 +115,7 @@ export function DateField({
         <Calendar
           chosen={current}
           withTime={withTime}
+          isAhead={isAhead}
           min={min}
           max={max}
           beside={input}
@@ -173,9 +174,16 @@ function moveByKey(at: Date, { key, shiftKey }: KeyboardEvent): Date | undefined
   }
 }
 
+/** The last one of the day if the next is of another. */
+function nextHalfHour(): string {
+  const now = new Date();
+  return halfHours[now.getHours() * 2 + (now.getMinutes() < 30 ? 1 : 2)] ?? '23:30';
+}
+
 function Calendar({
   chosen,
   withTime,
+  isAhead,
   min,
   max,
   beside,
@@ -185,6 +193,7 @@ function Calendar({
 }: {
   readonly chosen: LocalDate;
   readonly withTime: boolean;
+  readonly isAhead: boolean;
   readonly min: LocalDate;
   readonly max: LocalDate;
   readonly beside: RefObject<HTMLElement | null>;
@@ -204,7 +213,7 @@ function Calendar({
   const first = new Date(at.getFullYear(), at.getMonth(), 1, 12);
   const start = moveDays(first, -first.getDay());
   const isBarred = (one: LocalDate): boolean => (min !== '' && one < min) || (max !== '' && one > max);
-  const chosenTime = chosen.slice(11) || '00:00';
+  const chosenTime = chosen.slice(11) || (isAhead ? nextHalfHour() : '00:00');
   const key = toDay(at);
   /** The button that opened it closes it by itself. */
   const isElsewhere = (target: Node): boolean =>

@@ -166,7 +166,7 @@ const exampleProblems: Readonly<Record<number, { field: string; reason: string; 
   415: {
     field: '',
     reason: 'unsupported_media_type',
-    detail: 'Bodies of type "text/plain" are not accepted here. Send application/json.',
+    detail: 'A body with this Content-Type is not accepted here. Send application/json.',
   },
   431: {
     field: '',

@@ -23,6 +23,7 @@ const maxTexts = 8000;
 // Texts are chosen by so many groups, and those that have more than this part of the rows that a text needs;
 // of what is chosen the rows are counted in all groups.
 const sampledGroups = 100_000;
+const sampledBytes = 8_000_000;
 const heavyPart = 1 / 1000;
 // Sets that are chosen for each one that is kept.
 const chosenShare = 1.25;
@@ -49,7 +50,9 @@ interface Sample {
 }
 
 function sampleOf({ folded, starts, groupCount }: BuiltColumn, heavyRows: number): Sample {
-  const step = Math.ceil(groupCount / sampledGroups);
+  const step = Math.ceil(
+    Math.max(groupCount / sampledGroups, (folded.offsets[folded.count] as number) / sampledBytes),
+  );
   const groups: number[] = [];
   const rows: number[] = [];
   for (let group = 0; group < groupCount; group++) {
