@@ -7,7 +7,7 @@ import {
   localPartOf,
   type DirectAddress,
 } from '../../../lib/values/index.ts';
-import { recipientQueries, type FoundRecipient } from '../status/find-recipient.ts';
+import { findRecipientAmong, recipientQueries, type FoundRecipient } from '../status/find-recipient.ts';
 import { keepMdn } from '../evidence/keep-mdn.ts';
 import { recordEvent, modeOf, type RecordedEvent } from '../status/record-event.ts';
 import type { MessagingDependencies, OpenedMail } from '../ports.ts';
@@ -111,12 +111,13 @@ async function findByAddress(
   originals: readonly string[],
   { addresses }: Claim,
 ): Promise<ClaimedRecipient | undefined> {
-  const { byAddress } = recipientQueries(deps.storage);
-  for (const address of addresses)
-    for (const messageId of originals) {
-      const row = await byAddress.first(tx, { messageId, addressKey: addressKey(address) });
-      if (row !== undefined) return { address, row };
-    }
+  for (const address of addresses) {
+    const row = await findRecipientAmong(tx, deps.storage, {
+      messageIds: originals,
+      addressKey: addressKey(address),
+    });
+    if (row !== undefined) return { address, row };
+  }
   return undefined;
 }
 

@@ -32,6 +32,8 @@ export interface Submission {
   readonly to: readonly DirectAddress[];
   /** The name of the message in the API. */
   readonly messageId: MessageUrn;
+  /** The client chose that name; else it may be another one, if a message of the client has it. */
+  readonly isNamed: boolean;
   /** The Message-ID field that the composed message has, by which MDNs name it. */
   readonly wireId: string;
   /**
@@ -100,7 +102,7 @@ async function acceptOnce(
     messageId: submission.wireId,
     kind: 'message',
     from: submission.from,
-    recipients: submission.to,
+    recipients: placed.to,
     message: await submission.compose(at),
   });
   const { clientId, edgeAccount, edgeProtocol } = client;
@@ -155,8 +157,8 @@ interface Placed extends Submission {
 
 /**
  * The answer to what this message repeats, or how it is stored. The same message to other recipients is one
- * more, since programs send to many in several transactions (RFC 5321 §4.5.3.1.10). Throws
- * MESSAGING_ID_REUSED for other contents, another client, or recipients that have it already.
+ * more, to those that lack it, since programs send to many in several transactions (RFC 5321 §4.5.3.1.10),
+ * and repeat one whose answer was lost. Throws MESSAGING_ID_REUSED for other contents or another client.
  */
 async function placeSubmission(
   db: Kysely<MessagingTables>,
@@ -166,9 +168,9 @@ async function placeSubmission(
 ): Promise<SendAnswer | Placed> {
   const { from, to, messageId, wireId, requestHash } = submission;
   if (requestHash === '') return { ...submission, wireNumber: 0 };
-  const rows = await db
+  const found = await db
     .selectFrom('message')
-    .select(['id', 'client_id', 'uuid', 'wire_number', 'request_hash', 'response'])
+    .select(['id', 'client_id', 'uuid', 'wire_number', 'request_hash', 'response', 'sender_key'])
     // The name on the wire must be unique in a domain, also when two clients share it. What another domain
     // sent under it neither hinders this message nor is told of: MDNs come to the sender that they report to.
     .where((eb) =>
@@ -178,36 +180,36 @@ async function placeSubmission(
       ]),
     )
     .execute();
-  if (rows.length === 0) return { ...submission, wireNumber: 0 };
+  if (found.length === 0) return { ...submission, wireNumber: 0 };
+  // A Message-ID is unique in a domain, and the client may send for several.
+  const rows = submission.isNamed
+    ? found
+    : found.filter(({ sender_key }) => domainOf(sender_key as DirectAddress) === domainOf(from));
+  if (rows.length === 0) return { ...submission, messageId: createMessageUrn(), wireNumber: 0 };
   const isSame = rows.every(
     ({ client_id, uuid, request_hash }) =>
       client_id === client.clientId && isHashOf(vault, request_hash, { uuid, requestHash }),
   );
-  const earlier = !isSame
-    ? []
-    : await db
+  const ids = rows.map(({ id }) => id);
+  const earlier = isSame
+    ? await db
         .selectFrom('message_recipient')
         .select(['message_id', 'address_key'])
-        .where(
-          'message_id',
-          'in',
-          rows.map(({ id }) => id),
-        )
-        .execute();
-  const keys = new Set(to.map(addressKey));
-  const repeated = earlier.filter(({ address_key }) => keys.has(address_key));
-  if (isSame && repeated.length === 0)
+        .where('message_id', 'in', ids)
+        .execute()
+    : [];
+  const messageOf = new Map(earlier.map((one) => [one.address_key, one.message_id]));
+  const lacking = to.filter((address) => !messageOf.has(addressKey(address)));
+  if (isSame && lacking.length > 0)
     return {
       ...submission,
+      to: lacking,
       messageId: createMessageUrn(),
       wireNumber: Math.max(...rows.map(({ wire_number }) => wire_number)) + 1,
     };
-  const replayed = rows.find(
-    ({ id }) =>
-      repeated.every(({ message_id }) => message_id === id) &&
-      earlier.filter(({ message_id }) => message_id === id).length === keys.size,
-  );
-  if (isSame && repeated.length === keys.size && replayed !== undefined)
+  const [first] = to;
+  const replayed = rows.find(({ id }) => first !== undefined && id === messageOf.get(addressKey(first)));
+  if (isSame && replayed !== undefined)
     return {
       json: replayed.response,
       messageId: parseMessageUrn(`urn:uuid:${replayed.uuid}`),
@@ -270,8 +272,10 @@ async function storeOnce(
       placeSubmission(tx, deps, client, accepted.submission),
     );
     if ('isReplay' in placed) return placed;
-    if (placed.wireNumber <= accepted.submission.wireNumber) throw error;
-    return storeOnce(deps, client, { ...accepted, submission: placed });
+    const { wireNumber, messageId } = accepted.submission;
+    if (placed.wireNumber <= wireNumber && placed.messageId === messageId) throw error;
+    const delivery = { ...accepted.delivery, recipients: placed.to };
+    return storeOnce(deps, client, { ...accepted, submission: placed, delivery });
   }
 }
 

@@ -61,7 +61,7 @@ export async function readSent(
   return message;
 }
 
-/** The id of the message that the edge account keeps under that Message-ID. */
+/** The id of the first message that the edge account keeps under that Message-ID. */
 export async function findSent(
   { storage }: Pick<MessagingDependencies, 'storage'>,
   { edgeAccount = '' }: ClientIdentity,
@@ -69,6 +69,7 @@ export async function findSent(
 ): Promise<string | undefined> {
   const row = await keptBy(storage.tables<MessagingTables>(), edgeAccount)
     .where('m.wire_id', '=', wireId)
+    .orderBy('m.wire_number')
     .select('m.id')
     .executeTakeFirst();
   return row?.id;

@@ -52,6 +52,7 @@ function toSubmission(
     to,
     requestHash,
     isXdm: flags.xdm === true,
+    isNamed: true,
     isAsmEnabled: flags.asmEnabled === true,
     // Before the contents are composed, which takes their memory.
     details: JSON.stringify(detailsOf(request)),

@@ -23,7 +23,7 @@ export interface SubmitAnswer {
   /** The name of the message in the API. */
   readonly messageId: MessageUrn;
   /**
-   * True for a repetition: the same client sent the same bytes with the same Message-ID to the same
+   * True for a repetition: the same client sent the same bytes with the same Message-ID to all these
    * recipients before.
    */
   readonly isReplay: boolean;
@@ -90,6 +90,7 @@ async function readSubmission(
     from: from as DirectAddress,
     to,
     isAsmEnabled: false,
+    isNamed: false,
     warnings: [],
     compose: async () => message,
   };

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { Storage } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -57,3 +58,13 @@ export const recipientQueries = perStorage((storage) => ({
     ),
   ),
 }));
+
+/** The recipient with that address of one of several messages; none has it twice. */
+export async function findRecipientAmong(
+  tx: Kysely<MessagingTables>,
+  storage: Pick<Storage, 'forUpdate'>,
+  { messageIds, addressKey }: { readonly messageIds: readonly string[]; readonly addressKey: string },
+): Promise<FoundRecipient | undefined> {
+  const query = selectRecipient(tx).where('m.id', 'in', messageIds).where('r.address_key', '=', addressKey);
+  return storage.forUpdate(query).executeTakeFirst();
+}
