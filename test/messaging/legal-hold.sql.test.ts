@@ -562,8 +562,9 @@ describe('Decision 0034: legal hold', () => {
       code: 'LEGAL_HOLD_EXISTS',
     });
     const { messageId = '' } = await makeSent(alice, ofHeld);
-    assert.deepEqual((await operator.show(messageId)).legalHolds, [hold]);
-    assert.deepEqual((await operator.show((await makeSent(alice, bob)).messageId ?? '')).legalHolds, []);
+    const other = (await makeSent(alice, bob)).messageId ?? '';
+    assert.deepEqual((await operator.show(messageId))[0]?.legalHolds, [hold]);
+    assert.deepEqual((await operator.show(other))[0]?.legalHolds, []);
     await assert.rejects(move('free'), { code: 'TRUST_DOMAIN_HELD' });
     await operator.releaseLegalHold(hold.id, 'Settled');
     const [event] = await world.audit.find({ action: 'legal-hold.release', limit: 1 });
@@ -578,11 +579,11 @@ describe('Decision 0034: legal hold', () => {
     await assert.rejects(operator.addLegalHold({ messageId: made.messageId ?? '' }, 'Case 14'), {
       code: 'LEGAL_HOLD_EXISTS',
     });
-    const shown = await operator.show(made.messageId ?? '');
-    assert.deepEqual(shown.legalHolds, [hold]);
+    const [shown] = await operator.show(made.messageId ?? '');
+    assert.deepEqual(shown?.legalHolds, [hold]);
     assert.deepEqual(
       [hold.author, hold.reason, hold.kind, hold.subject],
-      ['operator:dana', 'Case 14', 'message', shown.wireId],
+      ['operator:dana', 'Case 14', 'message', shown?.wireId],
     );
     assert.deepEqual(await operator.listLegalHolds(), [hold]);
     const { released } = await operator.releaseLegalHold(hold.id, 'Settled');

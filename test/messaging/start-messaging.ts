@@ -244,6 +244,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       const full: DeliveryOutcome = {
         kind: 'message',
         messageId: outcome.deliveryId,
+        sender: alice,
         recipient: bob,
         at: clock.now(),
         ...outcome,

@@ -269,7 +269,8 @@ function unreadable({ party }: ClaimedDestination): RecipientDecision {
 }
 
 function outcomeOf(item: ClaimedDestination, decision: RecipientDecision, at: Date): DeliveryOutcome {
-  return { ...decision, deliveryId: item.deliveryId, messageId: item.messageId, kind: item.kind, at };
+  const { deliveryId, messageId, kind, sender } = item;
+  return { ...decision, deliveryId, messageId, kind, sender, at };
 }
 
 function attemptRow(

@@ -25,6 +25,7 @@ export interface DeliveryOutcome {
   readonly deliveryId: string;
   readonly messageId: string;
   readonly kind: DeliveryKind;
+  readonly sender: DirectAddress;
   /** `@domain`: all of the message there that are undecided, since who they are cannot be read any more. */
   readonly recipient: DirectAddress | `@${string}`;
   readonly outcome: 'sent' | 'failed';

@@ -48,7 +48,7 @@ import { startWindowTimer } from './status/close-windows.ts';
 import { getMessage, getStatus, listStatus } from './status/find-status.ts';
 import { findOutcome, listOutcomes, noteTold } from './status/list-outcomes.ts';
 import { recordOutcomes } from './status/record-outcome.ts';
-import type { MessagingTables } from './tables.ts';
+import { objectsOf, type MessagingTables } from './tables.ts';
 import { startUsageCount } from './usage/count-usage.ts';
 
 export interface MessagingOptions extends Omit<
@@ -268,7 +268,7 @@ async function getEvidence(
     action: 'message.evidence',
     actor: client.clientId,
     outcome: 'ok',
-    objects: { messageId: message.wire_id },
+    objects: objectsOf(message),
     ...origin,
   });
   return signed;

@@ -211,6 +211,13 @@ export interface MessagingTables {
   };
 }
 
+/** What audit rows say of a sent message; others may have its Message-ID. */
+export const objectsOf = ({ id, wire_id, sender }: Pick<MessageRow, 'id' | 'wire_id' | 'sender'>) => ({
+  deliveryId: id,
+  messageId: wire_id,
+  from: sender,
+});
+
 /** The encryption context of a sent message that is kept. */
 export const sentContext = (messageId: string): string => `sent:${messageId}`;
 

@@ -51,14 +51,15 @@ export function addMessage(message: Command, context: CliContext): void {
   message
     .command('show <id>')
     .description(
-      'show one message: each recipient with its history, waiting deliveries with reasons, every attempt',
+      'show the messages of an id: each recipient with its history, waiting deliveries with reasons, every attempt',
     )
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
       withMessaging(context, async (messaging) => {
-        const details = await messaging.show(id);
-        if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
-        else printLines(context, formatDetails(details));
+        for (const details of await messaging.show(id)) {
+          if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
+          else printLines(context, formatDetails(details));
+        }
       }),
     );
   message

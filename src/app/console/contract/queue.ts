@@ -50,6 +50,8 @@ export const queuedDelivery = Type.Object(
   {
     /** Id of the delivery to this destination, for `deliveries` of an action. */
     id: Type.String(),
+    /** Names the message alone; its Message-ID may be that of others, too. */
+    deliveryId: Type.String(),
     messageId: Type.String(),
     /** `message`, `mdn` or `dsn`; only messages have a page. */
     kind: oneOf(['message', 'mdn', 'dsn']),

@@ -2,12 +2,12 @@ import { operatorName } from '../../../core/index.ts';
 import { isOwned, isOwnedAddress, type Owned, type OwnedKind } from '../../../service/organizations/index.ts';
 import type { AuditRecord } from '../../../service/audit/index.ts';
 
-type Decision = readonly [name: string, kind: OwnedKind | 'address' | 'addresses' | 'owner' | 'wire-id'];
+type Decision = readonly [name: string, kind: OwnedKind | 'address' | 'addresses' | 'owner'];
 
 const byAddress: readonly Decision[] = [['address', 'address']];
 const byRecipients: readonly Decision[] = [['to', 'addresses']];
-// Of messages that were accepted here, whose ids name the sender's domain.
-const bySender: readonly Decision[] = [['messageId', 'wire-id']];
+// Of messages that were accepted here. The domain in their ids is what their clients wrote.
+const bySender: readonly Decision[] = [['from', 'address']];
 const byClient: readonly Decision[] = [['clientId', 'clients']];
 const byOwner: readonly Decision[] = [['owner', 'owner']];
 const byDomainHere: readonly Decision[] = [
@@ -116,9 +116,8 @@ export function createEventView(
 
 function owns(owned: Owned, kind: Decision[1], value: string): boolean {
   switch (kind) {
-    case 'address':
-    case 'wire-id': {
-      return isOwnedAddress(owned, value.replaceAll(/^<|>$/g, ''));
+    case 'address': {
+      return isOwnedAddress(owned, value);
     }
     case 'addresses': {
       return ownAddresses(owned, value).length > 0;

@@ -162,6 +162,7 @@ function toDelivery(one: QueuedDestination): QueuedDelivery {
   const { lastReason } = one;
   return {
     id: one.id,
+    deliveryId: one.deliveryId,
     messageId: one.messageId,
     kind: one.kind,
     from: one.sender,

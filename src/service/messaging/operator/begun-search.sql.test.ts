@@ -198,9 +198,9 @@ test('a name with a digit is no request id alone, and an id is looked for beside
     const [some] = await find({});
     assert.ok(some !== undefined);
     const now = new Date(some.acceptedAt.getTime() + 1000);
-    const search = async (text: string, messageId?: string) => {
+    const search = async (text: string, deliveryId?: string) => {
       const audit = {
-        find: () => Promise.resolve(messageId === undefined ? [] : [{ objects: { messageId } } as never]),
+        find: () => Promise.resolve(deliveryId === undefined ? [] : [{ objects: { deliveryId } } as never]),
       };
       const { items, terms } = await searchMessages(storage, audit, { text, limit: 200 }, now);
       return { ids: items.map(({ id }) => id), kinds: terms.map(({ kind }) => kind) };
@@ -214,7 +214,7 @@ test('a name with a digit is no request id alone, and an id is looked for beside
     assert.deepEqual(await search('smith2026'), { ids: [some.id], kinds: ['request-id', 'address-start'] });
     const uuid = some.messageId.replace('urn:uuid:', '');
     assert.deepEqual((await search(`${uuid.slice(0, 35)} request:req-5`)).ids, []);
-    assert.deepEqual((await search(`${uuid.slice(0, 35)} request:req-5`, some.wireId)).ids, [some.id]);
+    assert.deepEqual((await search(`${uuid.slice(0, 35)} request:req-5`, some.deliveryId)).ids, [some.id]);
   }));
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1);

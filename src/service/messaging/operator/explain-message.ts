@@ -18,6 +18,7 @@ import { findStations, type Station } from './stations.ts';
 export interface MessageExplanation {
   readonly direction: 'out';
   readonly message: SentMessageStatus;
+  readonly deliveryId: string;
   readonly clientId: string;
   readonly wireId: string;
   readonly requestId: string;
@@ -56,6 +57,7 @@ export interface ExplainParts {
 
 interface Facts {
   readonly message: SentMessageStatus;
+  readonly deliveryId: string;
   readonly clientId: string;
   readonly wireId: string;
   readonly requestId: string;
@@ -93,6 +95,7 @@ export async function explainMessage(parts: ExplainParts, facts: Facts): Promise
   );
   const times = message.recipients.flatMap(({ history }) => history.map(({ time }) => time));
   const audit = await findMessageAudit(parts.audit, {
+    deliveryId: facts.deliveryId,
     names: [facts.wireId],
     times,
     acceptedAt: message.acceptedAt,

@@ -2,6 +2,8 @@ import type { Audit, AuditRecord } from '../../audit/index.ts';
 
 /** The time of an event of a message; its audit row has about the same time. */
 export interface AuditTrace {
+  /** Of a sent message; rows with another one are of another message under its Message-ID. */
+  readonly deliveryId?: string;
   /** The ids in audit rows: the Message-ID on the wire, and the id of a received copy. */
   readonly names: readonly string[];
   readonly times: readonly Date[];
@@ -19,7 +21,7 @@ const operatorActions = ['message.show', 'message.retry', 'message.fail', 'messa
  */
 export async function findMessageAudit(
   audit: Pick<Audit, 'find'>,
-  { names, times, acceptedAt }: AuditTrace,
+  { deliveryId, names, times, acceptedAt }: AuditTrace,
 ): Promise<readonly AuditRecord[]> {
   const windows = joinWindows(times).slice(0, maxWindows);
   const lists = await Promise.all([
@@ -29,7 +31,12 @@ export async function findMessageAudit(
   const wanted = new Set(names);
   const rows = lists
     .flat()
-    .filter(({ objects }) => Object.values(objects).some((value) => wanted.has(String(value))));
+    .filter(({ objects }) => Object.values(objects).some((value) => wanted.has(String(value))))
+    // An MDN that reports the message has a delivery, too.
+    .filter(
+      ({ action, objects }) =>
+        [undefined, objects['deliveryId']].includes(deliveryId) || !action.startsWith('message.'),
+    );
   return [...new Map(rows.map((row) => [row.sequence, row])).values()].toSorted(
     (a, b) => a.sequence - b.sequence,
   );

@@ -18,7 +18,7 @@ import { isFailureReason } from '../reasons.ts';
 import { findUuid } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
 import { matchesAddress } from '../domain-of.ts';
-import { pageSize, readCursor, toPage, type Page } from './paging.ts';
+import { maxPage, pageSize, readCursor, toPage, type Page } from './paging.ts';
 import { isFailed as isFailedIndex, isUnfinishedOrFailed } from './unfinished-or-failed.ts';
 
 /** Search conditions for sent messages; all must match. */
@@ -146,41 +146,46 @@ const isDomainOf = (text: string): boolean => text.startsWith('@') && isQualifie
 async function findIds(
   db: Kysely<MessagingTables>,
   audit: Pick<Audit, 'find'>,
-  { id, idStart, requestId }: MessageQuery,
+  { id, idStart, requestId, owned }: MessageQuery,
 ): Promise<readonly string[] | undefined> {
   const named =
     idStart !== undefined
-      ? await findBegun(db, idStart)
+      ? await findBegun(db, idStart, owned)
       : id === undefined
         ? undefined
-        : await findNamed(db, id);
+        : await findNamed(db, id, owned);
   // Clients choose their request ids, and many use UUIDs.
   const other = idStart ?? (id !== undefined && findUuid(id) !== undefined ? id : undefined);
   if (named?.length === 0 && requestId === undefined && other !== undefined)
     return findIds(db, audit, { requestId: other, limit: 1 });
   if (requestId === undefined) return named;
   const rows = await audit.find({ action: 'message.accept', requestId, limit: 100 });
-  const wireIds = rows.flatMap(({ objects }) =>
-    typeof objects['messageId'] === 'string' ? objects['messageId'] : [],
-  );
-  if (wireIds.length === 0) return [];
-  const messages = await db.selectFrom('message').select('id').where('wire_id', 'in', wireIds).execute();
-  return messages.map((row) => row.id).filter((one) => named === undefined || named.includes(one));
+  return rows
+    .map(({ objects }) => String(objects['deliveryId'] ?? ''))
+    .filter((one) => one !== '' && (named === undefined || named.includes(one)));
 }
 
-async function findBegun(db: Kysely<MessagingTables>, idStart: string): Promise<readonly string[]> {
-  // Digits and hyphens follow, or the end at the "@".
+async function findBegun(
+  db: Kysely<MessagingTables>,
+  idStart: string,
+  owned: Owned = everything,
+): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('message')
     .select('id')
-    .where('wire_id', '>=', `<${idStart}`)
-    .where('wire_id', '<', `<${idStart}g`)
+    .where('uuid', '>=', idStart)
+    // Digits and hyphens follow.
+    .where('uuid', '<', `${idStart}g`)
+    .where(whereOwned(owned, 'clients', sql.ref('client_id')))
     .limit(20)
     .execute();
   return rows.map((row) => row.id);
 }
 
-/** The rows of a message by any of its ids. */
+/**
+ * The rows of the messages with an id: of their own, of the API, which two clients may have chosen, or the
+ * Message-ID on the wire, under which a client may send to more recipients and another domain to its own.
+ */
 export async function findNamed(
   db: Kysely<MessagingTables>,
   name: string,
@@ -190,13 +195,14 @@ export async function findNamed(
     .selectFrom('message')
     .select('id')
     .where(whereOwned(owned, 'clients', sql.ref('client_id')))
-    .limit(20);
+    .limit(maxPage);
   const uuid = findUuid(name);
   const rows =
     uuid === undefined
       ? await query.where('wire_id', '=', `<${name.replaceAll(/^<|>$/g, '')}>`).execute()
-      : await query.where('uuid', '=', uuid).execute();
-  return rows.map((row) => row.id);
+      : await query.where((eb) => eb.or([eb('uuid', '=', uuid), eb('id', '=', uuid)])).execute();
+  const ids = rows.map((row) => row.id);
+  return uuid !== undefined && ids.includes(uuid) ? [uuid] : ids;
 }
 
 interface Side {

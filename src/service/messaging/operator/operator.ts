@@ -3,7 +3,7 @@
  * Used by `service/messaging`; others by its `index.ts`.
  * Begin with the interface here.
  */
-import { hasHidden, type Clock } from '../../../core/index.ts';
+import { hasHidden, quoteForShell, type Clock } from '../../../core/index.ts';
 import { defaultSettings, type AnyTransaction, type Storage, type Vault } from '../../../platform/index.ts';
 import { isQualifiedDomain } from '../../../lib/values/index.ts';
 import { createRecentViews, type Audit } from '../../audit/index.ts';
@@ -25,8 +25,8 @@ import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { EventCounts } from '../count-events.ts';
 import { recordOutcomes } from '../status/record-outcome.ts';
-import { describeMessages, describeWait, type SentMessageStatus } from '../status/find-status.ts';
-import type { MessageRow, MessagingTables } from '../tables.ts';
+import { describeMessages, describeWait, findUuid, type SentMessageStatus } from '../status/find-status.ts';
+import { objectsOf, type MessageRow, type MessagingTables } from '../tables.ts';
 import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
 import {
   explainMessage,
@@ -55,6 +55,7 @@ import { hasAddresses, pickPage, type AddressesQuery } from './pick-page.ts';
 /** All data about one sent message, without its content. */
 export interface MessageDetails {
   readonly message: SentMessageStatus;
+  readonly deliveryId: string;
   readonly clientId: string;
   readonly wireId: string;
   /** The X-Request-Id of the request that sent it; empty if its audit row is gone. */
@@ -87,15 +88,18 @@ export interface MessagingOperator {
   within(owned: Owned): MessagingOperator;
   /** Throws MESSAGING_SEARCH_INVALID. */
   find(query: MessageQuery): Promise<Page<FoundMessage>>;
-  /** By any of its ids. Throws MESSAGING_MESSAGE_NOT_FOUND. */
-  show(name: string): Promise<MessageDetails>;
+  /** All messages with that id, of any kind. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  show(name: string): Promise<readonly MessageDetails[]>;
   /**
    * The search box: sent and received messages. `isRefresh`, here and below: a refresh by an open page, which
    * leaves no audit row if this operator made the same query, or viewed the same message, within the last
    * hour.
    */
   search(query: SearchQuery, options?: ListOptions): Promise<SearchPage>;
-  /** One sent or received message by any of its ids, with explanations. Throws as `show`. */
+  /**
+   * One sent or received message by any of its ids, with explanations. Throws MESSAGING_MESSAGE_NOT_FOUND;
+   * here and below, MESSAGING_SEARCH_INVALID for an id that several messages have.
+   */
   explain(name: string, options?: ListOptions): Promise<MessageExplanation | ReceivedExplanation>;
   /** Makes the waiting destinations of a message due now. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<Retried>;
@@ -172,6 +176,8 @@ export interface MessagingOperator {
 }
 
 const maxReason = 200;
+/** Of several messages with one id, the first in an error. */
+const maxListed = 10;
 
 /** The conditions of a list of inbound mail; those that name addresses or a reason are recorded. */
 interface InboundConditions {
@@ -239,21 +245,32 @@ export function createMessagingOperator(
     return page;
   }
 
-  const recordView = (messageId: string, options?: ListOptions): Promise<void> =>
-    recordQuery('message.show', { messageId }, { messageId }, options);
+  const recordView = (objects: Readonly<Record<string, string>>, options?: ListOptions): Promise<void> =>
+    recordQuery('message.show', objects, objects, options);
+
+  async function getAll(action: string, name: string): Promise<readonly [MessageRow, ...MessageRow[]]> {
+    const [first, ...others] = await db
+      .selectFrom('message')
+      .selectAll()
+      .where('id', 'in', [...(await findNamed(db, name, owned)), ''])
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    if (first !== undefined) return [first, ...others];
+    await recordMiss(action, name);
+    throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no sent message has the id ${name}`);
+  }
 
   async function get(action: string, name: string): Promise<MessageRow> {
-    const ids = await findNamed(db, name, owned);
-    const [id, ...others] = ids;
-    if (ids.length !== 1) await recordMiss(action, name);
-    if (id === undefined)
-      throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no sent message has the id ${name}`);
-    if (others.length > 0)
-      throw new MessagingError(
-        'MESSAGING_SEARCH_INVALID',
-        `${name} matches several messages; use the other id that openhisp message find shows.`,
-      );
-    return db.selectFrom('message').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const all = await getAll(action, name);
+    if (all.length === 1) return all[0];
+    await recordMiss(action, name);
+    const isOfApi = findUuid(name) !== undefined;
+    const ids = all.slice(0, maxListed).map(({ id, uuid }) => (isOfApi ? id : `urn:uuid:${uuid}`));
+    throw new MessagingError(
+      'MESSAGING_SEARCH_INVALID',
+      `${name} names ${all.length} messages. Use the id of one: ${ids.join(', ')}${all.length > maxListed ? ' …' : ''}; their recipients: openhisp message find --id ${quoteForShell(name)}`,
+    );
   }
 
   const legalHolds = createLegalHolds({
@@ -265,7 +282,12 @@ export function createMessagingOperator(
 
   async function findWireId(name: string): Promise<string> {
     const copies = (await findNamed(db, name, owned)).length === 0 ? await findCopies(db, name, owned) : [];
-    return copies[0]?.wireId ?? (await get('legal-hold.add', name)).wire_id;
+    if (copies[0] !== undefined) return copies[0].wireId;
+    // All that were sent under one Message-ID are held together.
+    const [{ wire_id: wireId }, ...others] = await getAll('legal-hold.add', name);
+    return others.every((one) => one.wire_id === wireId)
+      ? wireId
+      : (await get('legal-hold.add', name)).wire_id;
   }
 
   /** Waiting messages say why, by one question for the whole page. */
@@ -295,10 +317,12 @@ export function createMessagingOperator(
       return page;
     },
     async show(name) {
-      const message = await get('message.show', name);
-      const details = await describe({ storage, audit, delivery }, message);
-      await record('message.show', { messageId: message.wire_id });
-      return details;
+      const messages = await getAll('message.show', name);
+      const all = await Promise.all(
+        messages.map((message) => describe({ storage, audit, delivery }, message)),
+      );
+      for (const message of messages) await record('message.show', objectsOf(message));
+      return all;
     },
     async search(query, options) {
       const page = await searchMessages(storage, audit, { ...query, owned }, deps.clock.now());
@@ -320,31 +344,31 @@ export function createMessagingOperator(
       const copies = ids.length === 0 ? await findCopies(db, name, owned) : [];
       if (copies.length > 0) {
         const explained = await explainReceived(deps, copies);
-        await recordView(copies[0]?.messageId ?? '', options);
+        await recordView({ messageId: copies[0]?.messageId ?? '' }, options);
         return explained;
       }
       const message = await get('message.show', name);
       const facts = await describe({ storage, audit, delivery }, message);
       const explained = await explainMessage(deps, facts);
-      await recordView(message.wire_id, options);
+      await recordView(objectsOf(message), options);
       return explained;
     },
     async retry(name) {
-      const { id, wire_id: messageId } = await get('message.retry', name);
-      const result = await delivery.retryNow({ deliveryId: id });
-      await record('message.retry', { messageId, count: result.retried });
+      const message = await get('message.retry', name);
+      const result = await delivery.retryNow({ deliveryId: message.id });
+      await record('message.retry', { ...objectsOf(message), count: result.retried });
       return result;
     },
     async fail(name) {
-      const { id, wire_id: messageId } = await get('message.fail', name);
-      const result = await delivery.fail(id);
-      await record('message.fail', { messageId, ...result });
+      const message = await get('message.fail', name);
+      const result = await delivery.fail(message.id);
+      await record('message.fail', { ...objectsOf(message), ...result });
       return result;
     },
     async getEvidence(name) {
       const message = await get('message.evidence', name);
       const signed = await signEvidence(deps, await buildEvidence({ ...deps, delivery }, message));
-      await record('message.evidence', { messageId: message.wire_id });
+      await record('message.evidence', objectsOf(message));
       return signed;
     },
     async listQueue(query, options) {
@@ -495,6 +519,7 @@ async function describe(
   if (status === undefined) throw new TypeError('a message without a status');
   return {
     message: status,
+    deliveryId: message.id,
     clientId: message.client_id,
     wireId: message.wire_id,
     requestId: await findRequestId(audit, message),
@@ -518,5 +543,5 @@ async function findRequestId(audit: Pick<Audit, 'find'>, message: MessageRow): P
     until: new Date(message.created_at + acceptedWithinMs),
     limit: 1_000,
   });
-  return rows.find(({ objects }) => objects['messageId'] === message.wire_id)?.requestId ?? '';
+  return rows.find(({ objects }) => objects['deliveryId'] === message.id)?.requestId ?? '';
 }

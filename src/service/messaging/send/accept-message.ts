@@ -313,6 +313,7 @@ async function storeMessage(
     actor: accepted.clientId,
     outcome: 'ok',
     objects: {
+      deliveryId: accepted.id,
       messageId: submission.wireId,
       from: submission.from,
       to: submission.to.join(' '),

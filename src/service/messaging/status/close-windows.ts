@@ -54,7 +54,13 @@ async function closeWindow(
     action: 'message.expire',
     actor: 'system',
     outcome: 'failed',
-    objects: { messageId: recipient.wire_id, to: recipient.address, state },
+    objects: {
+      deliveryId: recipient.message_id,
+      messageId: recipient.wire_id,
+      from: recipient.sender,
+      to: recipient.address,
+      state,
+    },
   });
 }
 

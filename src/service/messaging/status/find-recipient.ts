@@ -10,6 +10,7 @@ function selectRecipient(db: Kysely<MessagingTables>) {
     .innerJoin('message_recipient as r', 'r.message_id', 'm.id')
     .select([
       'r.id',
+      'r.message_id',
       'r.address',
       'r.state',
       'r.has_dispatched_notice',

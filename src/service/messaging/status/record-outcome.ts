@@ -64,6 +64,7 @@ async function auditOutcome(
     objects: {
       deliveryId: outcome.deliveryId,
       messageId: outcome.messageId,
+      from: outcome.sender,
       to: outcome.recipient,
       ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
     },

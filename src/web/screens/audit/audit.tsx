@@ -363,7 +363,8 @@ function Objects({
     <ul className="audit-objects on-demand">
       {Object.entries(entry.objects).map(([name, value]) => (
         <li key={name}>
-          <span className="faint">{name}</span> <ObjectValue value={String(value)} onFilter={onFilter} />
+          <span className="faint">{name}</span>{' '}
+          <ObjectValue value={String(value)} messageName={nameOf(entry)} onFilter={onFilter} />
         </li>
       ))}
       {entry.requestId !== '' && (
@@ -378,16 +379,24 @@ function Objects({
   );
 }
 
+/** Of the one message of a row, whose Message-ID others may have. */
+const nameOf = ({ action, objects }: AuditEntry): string | undefined =>
+  action.startsWith('message.') && objects['deliveryId'] !== undefined
+    ? String(objects['deliveryId'])
+    : undefined;
+
 function ObjectValue({
   value,
+  messageName,
   onFilter,
 }: {
   readonly value: string;
+  readonly messageName: string | undefined;
   onFilter(filters: Filters): void;
 }): ReactNode {
   if (value.startsWith('urn:uuid:') || wireId.test(value))
     return (
-      <Link href={messagePath(value)} title={value}>
+      <Link href={messagePath(messageName ?? value)} title={value}>
         {value.replace(/^(?:urn:uuid:|<)/, '').slice(0, 8)}…
       </Link>
     );

@@ -69,6 +69,7 @@ const views: readonly View[] = [
 const idOf = (row: InboundRow): string => row.id;
 const hrefOf = ({ id, state, wireId }: InboundRow): string | undefined => {
   if (state === 'refused' || state === 'dead-lettered') return `/inbound/${encodeURIComponent(id)}`;
+  if (state === 'unacknowledged') return messagePath(id);
   return wireId === '' ? undefined : messagePath(wireId);
 };
 

@@ -32,6 +32,9 @@ export function MessageView({ messageId }: { readonly messageId: string }): Reac
         ) : (
           <ErrorState error={message.error} onRetry={() => void message.refetch()} />
         )}
+        {message.error?.status === 400 && (
+          <Link href={`/messages?q=${encodeURIComponent(messageId)}`}>All messages with this id</Link>
+        )}
       </Screen>
     );
   }

@@ -66,8 +66,8 @@ const csvColumns: readonly CsvColumn<QueuedDelivery>[] = [
 ];
 
 const idOf = (row: QueuedDelivery): string => row.id;
-const hrefOf = ({ kind, messageId }: QueuedDelivery): string | undefined =>
-  kind === 'message' ? messagePath(messageId) : undefined;
+const hrefOf = ({ kind, deliveryId }: QueuedDelivery): string | undefined =>
+  kind === 'message' ? messagePath(deliveryId) : undefined;
 
 /** The waiting deliveries of one destination, and the reason. */
 export function DestinationView({ domain }: { readonly domain: string }): ReactNode {
@@ -122,7 +122,7 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
             target={{
               deliveries: chosen.map((row) => row.id),
               messageIds: [
-                ...new Set(chosen.flatMap((row) => (row.kind === 'message' ? [row.messageId] : []))),
+                ...new Set(chosen.flatMap((row) => (row.kind === 'message' ? [row.deliveryId] : []))),
               ],
             }}
             selected={chosen.length}
