@@ -32,15 +32,15 @@ export async function findMessageAudit(
   const rows = lists
     .flat()
     .filter(({ objects }) => Object.values(objects).some((value) => wanted.has(String(value))))
-    // An MDN that reports the message has a delivery, too.
-    .filter(
-      ({ action, objects }) =>
-        [undefined, objects['deliveryId']].includes(deliveryId) || !action.startsWith('message.'),
-    );
+    .filter((row) => deliveryId === undefined || !isOfOther(row, deliveryId));
   return [...new Map(rows.map((row) => [row.sequence, row])).values()].toSorted(
     (a, b) => a.sequence - b.sequence,
   );
 }
+
+// An MDN that reports the message has a delivery, too.
+const isOfOther = ({ action, objects }: AuditRecord, deliveryId: string): boolean =>
+  action.startsWith('message.') && (objects['deliveryId'] ?? deliveryId) !== deliveryId;
 
 interface Window {
   readonly since: Date;
