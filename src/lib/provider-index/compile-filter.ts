@@ -66,14 +66,17 @@ function selectSpelledStart(
   folded: string,
   { spellings }: FilterContext,
 ): Selector {
-  const ranges = [groupsWithPrefix(column, Buffer.from(folded))];
+  const [first, end] = groupsWithPrefix(column, Buffer.from(folded));
+  const ranges: Range[] = [[first, end]];
   const others = spellings.get(name);
   const style = spellingStyleOf(name);
   for (const { text, isWhole } of style === undefined ? [] : wantedSpellings(folded, style)) {
     const wanted = Buffer.from(text);
     if (isWhole) ranges.push(groupsEqualTo(column, wanted));
     else if (text !== folded) ranges.push(groupsWithPrefix(column, wanted));
-    for (const group of others?.findStart(wanted, isWhole) ?? []) ranges.push([group, group + 1]);
+    // Most begin so as they are written, too.
+    for (const group of others?.findStart(wanted, isWhole) ?? [])
+      if (group < first || group >= end) ranges.push([group, group + 1]);
   }
   return selectRanges(column, joinRanges(ranges));
 }
