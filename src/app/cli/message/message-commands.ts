@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { countOf, quoteForShell } from '../../../core/index.ts';
+import { countOf, operatorName, quoteForShell } from '../../../core/index.ts';
 import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
 import { readTime, timeForms } from '../read-time.ts';
@@ -43,7 +43,7 @@ export function addMessage(message: Command, context: CliContext): void {
       const { request: requestId, client: clientId, ...query } = options;
       const page = await messaging.find({ ...query, requestId, clientId });
       // That a misspelt client sent nothing says nothing. Test messages are an operator's.
-      if (page.items.length === 0 && clientId !== undefined && !clientId.startsWith('operator:'))
+      if (page.items.length === 0 && clientId !== undefined && operatorName(clientId) === undefined)
         await createOauth(services).clients.get(clientId);
       printPage(context, options, page, formatFound);
     }),
