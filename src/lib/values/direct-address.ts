@@ -12,7 +12,9 @@ const maxDomainLength = 253;
 
 const dotAtom = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?:\.[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*$/;
 const quotedLocalPart = /^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/;
-const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+/** Labels of 1 to 63 signs, the last not a number. */
+const qualifiedDomain =
+  /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+(?!\d+$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
  * Parses an addr-spec without display name or brackets (RFC 5322 §3.4.1, AS-01): an ASCII local part of at
@@ -45,10 +47,7 @@ function findProblem(text: string): string | undefined {
 
 /** True for a host name of at least two labels in letters, digits and hyphens, without a final dot. */
 export function isQualifiedDomain(text: string): boolean {
-  if (text.length > maxDomainLength) return false;
-  const labels = text.split('.');
-  const last = labels.at(-1) ?? '';
-  return labels.length >= 2 && !/^\d+$/.test(last) && labels.every((label) => dnsLabel.test(label));
+  return text.length <= maxDomainLength && qualifiedDomain.test(text);
 }
 
 /** The key by which addresses are compared: the whole address in lower case, local part included (AS-02). */

@@ -55,7 +55,7 @@ export function partText(raw: string): string {
 
 /** True for such words in any brackets, quotes and punctuation. */
 function isWord(text: string): boolean {
-  if (text.length > longestWritten) return false;
+  if (text.length > longestWritten || otherBeginnings.has(text.charCodeAt(0))) return false;
   const plain = text
     .replace(/\bn ?[/\\.-] ?a\b/gi, 'na')
     .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')

@@ -48,6 +48,7 @@ export class EntryWriter {
   /** Time of the last change of the record entered last; 0 if it changes with this load. */
   #changedAt = 0;
   readonly #waiting: Promise<Block>[] = [];
+  #storing = Promise.resolve();
   #nextId = 0;
   #endId = 0;
   /** Where the entries are. */
@@ -108,9 +109,12 @@ export class EntryWriter {
     }
   }
 
-  /** Stores waiting blocks, and reserves more ids if they run out. */
+  /** Begins to store waiting blocks once earlier ones are stored, and reserves more ids if they run out. */
   async drain(): Promise<void> {
-    await this.#store(blocksPerTransaction);
+    await this.#storing;
+    this.#storing = this.#store(blocksPerTransaction);
+    // Met by the next drain or flush; until then it is not an unhandled failure.
+    this.#storing.catch(() => {});
     if (this.#endId - this.#nextId >= spareIds) return;
     // The rest of the old range is abandoned only if others have reserved ids in between.
     const first = await reserveIds(this.#options.context.storage, idsPerReservation);
@@ -120,6 +124,7 @@ export class EntryWriter {
 
   async flush(): Promise<void> {
     this.#closeBlock();
+    await this.#storing;
     await this.#store(this.#waiting.length);
   }
 

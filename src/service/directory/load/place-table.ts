@@ -20,9 +20,6 @@ export interface PlaceTable {
 
 /** Farther from its city than any ZIP code of the gazetteer is from the city that it names. */
 const farMiles = 60;
-/** Spellings of cities that are remembered for a ZIP code; most have one or two. */
-const maxCitiesPerZip = 16;
-
 export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
   const byNumber: (PlaceOfZip | null | undefined)[] = Array.from({ length: 100_000 });
   const lookUp = (zip: string): PlaceOfZip | null => {
@@ -36,9 +33,10 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
     if (place === undefined) byNumber[number] = place = lookUp(String(number).padStart(5, '0'));
     return place ?? undefined;
   };
-  const farCities = new Map<number, Map<string, boolean>>();
-  const isFarFrom = (number: number, city: string): boolean => {
-    const place = gazetteer.findZipPlace(String(number).padStart(5, '0'));
+  // The city found near each ZIP code last: nearly all rows of a ZIP code name the same one.
+  const nearCity: (string | undefined)[] = Array.from({ length: 100_000 });
+  const isFarFrom = (zip: string, city: string): boolean => {
+    const place = gazetteer.findZipPlace(zip.slice(0, 5));
     const center = place && gazetteer.findCity(city, place.state);
     return (
       place?.point !== undefined && center !== undefined && distanceMiles(place.point, center) > farMiles
@@ -46,16 +44,11 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
   };
   return {
     isFar(zip, city) {
-      if (city === '') return false;
       const number = numberOf(zip);
-      let known = farCities.get(number);
-      if (known === undefined) farCities.set(number, (known = new Map()));
-      let isFar = known.get(city);
-      if (isFar === undefined) {
-        isFar = isFarFrom(number, city);
-        if (known.size < maxCitiesPerZip) known.set(city, isFar);
-      }
-      return isFar;
+      if (city === '' || nearCity[number] === city) return false;
+      if (isFarFrom(zip, city)) return true;
+      nearCity[number] = city;
+      return false;
     },
     findZip: (zip) => findZipNumber(numberOf(zip)),
     findCity: (city, state) =>

@@ -27,12 +27,15 @@ const entryLength = 16;
 const tab = 0x09;
 const lineFeed = 0x0a;
 const compress = promisify(zstdCompress);
-const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+// A block is compressed in one piece: each piece of output wakes a thread and waits for its answer.
+const zstdOptions = { chunkSize: 1 << 19, params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** Collects entries until a block is full. */
 export class BlockWriter {
   readonly #keys: Uint32Array;
-  #lines: string[] = [];
+  /** Of the entries so far, with a line feed after each: texts would outlive a collection of garbage. */
+  #lines = Buffer.allocUnsafeSlow(1 << 20);
+  #end = 0;
   #count = 0;
   #changed: Uint32Array | undefined;
   readonly capacity: number;
@@ -57,7 +60,15 @@ export class BlockWriter {
     this.#keys[at + 1] = high;
     this.#keys[at + 2] = id;
     this.#keys[at + 3] = sum;
-    this.#lines.push(line);
+    // A UTF-16 unit takes up to three bytes.
+    const most = this.#end + line.length * 3 + 1;
+    if (most > this.#lines.length) {
+      const larger = Buffer.allocUnsafeSlow(most * 2);
+      this.#lines.copy(larger, 0, 0, this.#end);
+      this.#lines = larger;
+    }
+    this.#end += this.#lines.write(line, this.#end);
+    this.#lines[this.#end++] = lineFeed;
   }
 
   /** The block so far, or undefined if there is nothing in it; the writer is empty afterwards. */
@@ -76,9 +87,9 @@ export class BlockWriter {
   #takeOpen() {
     const recordCount = this.#count;
     const keys = new Uint8Array(this.#keys.buffer.slice(0, recordCount * entryLength));
-    const lines = Buffer.from(this.#lines.join('\n'));
+    const lines = new Uint8Array(this.#lines.subarray(0, this.#end - 1));
     const changed = this.#changed?.slice(0, recordCount);
-    this.#lines = [];
+    this.#end = 0;
     this.#count = 0;
     this.#changed = undefined;
     return { keys, recordCount, lines, ...(changed && { changed }) };
