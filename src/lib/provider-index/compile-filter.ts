@@ -89,20 +89,21 @@ function selectSpelledInside(
 ): Selector {
   const trigrams = context.trigrams.get(name);
   const others = context.spellings.get(name);
-  const own = selectContaining(column, Buffer.from(folded), trigrams);
-  const selectors = [own];
+  const spelled = wantedSpellings(folded, 'text')
+    .map(({ text }) => text)
+    .filter((text) => Buffer.byteLength(text) >= minSpelledBytes);
+  // What has the value with its marks has another spelling, which is found without them.
+  const isMarked = spelled.length > 0 && !spelled.includes(folded) && others !== undefined;
   const groups = new Uint32Array(wordCount(column.groupCount));
-  for (const { text } of wantedSpellings(folded, 'text')) {
-    const wanted = Buffer.from(text);
-    if (wanted.length < minSpelledBytes) continue;
-    if (text !== folded) selectors.push(selectContaining(column, wanted, trigrams));
-    others?.addInside(wanted, groups);
-  }
-  const spelled = countBits(groups);
-  if (spelled > 0) selectors.push(selectGroups(column, rowsOfBits(groups, spelled)));
-  const found = selectors.filter(({ count }) => count > 0);
-  if (found.length <= 1) return found[0] ?? own;
-  if (!found.every((selector) => selector.kind === 'groups')) return either(found, context);
+  for (const text of spelled) others?.addInside(Buffer.from(text), groups);
+  const found = (isMarked ? spelled : [...new Set([folded, ...spelled])])
+    .map((text) => selectContaining(column, Buffer.from(text), trigrams))
+    .filter(({ count }) => count > 0);
+  const count = countBits(groups);
+  const [only] = found;
+  if (count === 0 && only !== undefined && found.length === 1) return only;
+  if (!found.every((selector) => selector.kind === 'groups'))
+    return either([...found, selectGroups(column, rowsOfBits(groups, count))], context);
   for (const { ranges } of found)
     for (let at = 0; at < ranges.length; at += 2)
       setBits(groups, ranges[at] as number, ranges[at + 1] as number);

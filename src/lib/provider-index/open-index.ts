@@ -135,7 +135,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
   for (const [name, column] of columns) {
     const index = openTrigramIndex(column, arrays, rowCount, pool);
     if (index !== undefined) trigrams.set(name, index);
-    const spelled = openSpelledTexts(name, arrays);
+    const spelled = openSpelledTexts(column, arrays);
     if (spelled !== undefined) spellings.set(name, spelled);
   }
   const points = openPointMap(arrays);

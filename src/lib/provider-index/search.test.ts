@@ -93,6 +93,28 @@ test('a text with another spelling may be in any number of organizations', () =>
   }
 });
 
+test('parts of texts that begin alike, marks and escapes among them, are found as by a plain filter', () => {
+  const random = seededRandom(11);
+  const pick = <One>(list: readonly One[]): One => list[Math.floor(random() * list.length)] as One;
+  const [record] = randomDirectory(9, 1) as [ProviderRecord];
+  const names = ['Women’s', 'Womens’', 'Women-s', 'WOMENS', 'Women "s"', 'Men’s-und'] as const;
+  const kinds = ['Clinic', 'Clinic-Ost', 'Clinic "Ost"', 'clinics', 'Clinic of Women’s'] as const;
+  const records = Array.from({ length: 3000 }, (_, id) => ({
+    ...record,
+    id: id + 1,
+    organization: `${pick(names)} ${pick(kinds)} ${Math.floor(random() * 500)}`,
+  }));
+  const index = buildIndex(records);
+  for (let count = 0; count < rounds(600); count++) {
+    const text = pick(records).organization;
+    const from = Math.floor(random() * 20);
+    const part = text.slice(from, from + 3 + Math.floor(random() * 9)).trim();
+    const value = random() < 0.5 ? part : part.replace(/[’"-]/g, random() < 0.5 ? '' : ' ');
+    const filters = [{ field: 'organization', match: 'text-contains', value } as const];
+    assertSameAnswer(index, records, { filters, sort: [], offset: 0, limit: 20 });
+  }
+});
+
 test('another spelling is found by its second run of bytes, where the first is that of another text', () => {
   const [record] = randomDirectory(9, 1) as [ProviderRecord];
   const builder = createIndexBuilder();

@@ -1,7 +1,7 @@
 import { lowerBound, type ArrayReader } from './arrays.ts';
-import { hasBit, setBit, wordCount } from './bits.ts';
+import { hasBit, setBit, setBits, wordCount } from './bits.ts';
 import { readTrigramList } from './trigram-list.ts';
-import { holdsAt, prepareInside, type WantedInside } from './text-column.ts';
+import { AlikeRuns, findEnd, prepareInside, type TextColumn } from './text-column.ts';
 
 /** The names of a column's arrays of other spellings (`spellings.ts`). */
 export const spellingArrays = (column: string) =>
@@ -26,8 +26,8 @@ export interface SpelledTexts {
 const trigramBytes = 3;
 
 /** Undefined for columns without other spellings. */
-export function openSpelledTexts(column: string, arrays: ArrayReader): SpelledTexts | undefined {
-  const names = spellingArrays(column);
+export function openSpelledTexts(column: TextColumn, arrays: ArrayReader): SpelledTexts | undefined {
+  const names = spellingArrays(column.name);
   const offsets = arrays.find(names.offsets, 'u32');
   if (offsets === undefined) return undefined;
   const bytes = Buffer.from(arrays.get(names.bytes, 'u8').buffer);
@@ -50,10 +50,6 @@ export function openSpelledTexts(column: string, arrays: ArrayReader): SpelledTe
     }
     return low;
   };
-  const addIfHeld = (text: number, wanted: WantedInside, found: Uint32Array): void => {
-    if (holdsAt(bytes, offsets[text] as number, offsets[text + 1] as number, wanted))
-      setBit(found, groups[text] as number);
-  };
 
   return {
     findStart(wanted, isWhole) {
@@ -69,10 +65,14 @@ export function openSpelledTexts(column: string, arrays: ArrayReader): SpelledTe
     },
     addInside(wanted, found) {
       if (keys === undefined)
-        throw new TypeError(`The spellings of ${column} are not found by their inside.`);
+        throw new TypeError(`The spellings of ${column.name} are not found by their inside.`);
       const inside = prepareInside(wanted);
+      const endInside = (text: number): number =>
+        findEnd(bytes, offsets[text] as number, offsets[text + 1] as number, inside);
       // Zero bytes stand between the runs.
-      if (wanted.includes(0)) for (let text = 0; text < count; text++) addIfHeld(text, inside, found);
+      if (wanted.includes(0))
+        for (let text = 0; text < count; text++)
+          if (endInside(text) > 0) setBit(found, groups[text] as number);
       const counts = arrays.get(`${names.spans}.grams.counts`, 'u32');
       const starts = arrays.get(`${names.spans}.grams.offsets`, 'u32');
       const lists = arrays.get(`${names.spans}.grams.lists`, 'u8');
@@ -87,11 +87,20 @@ export function openSpelledTexts(column: string, arrays: ArrayReader): SpelledTe
           start: starts[index] as number,
           count: counts[index] as number,
         });
-        for (let place = 0; place < texts.length; place++) {
+        const runs = new AlikeRuns(column);
+        const groupAt = (place: number): number => groups[texts[place] as number] as number;
+        for (let place = 0, next = 0; place < texts.length; place = next) {
+          next = place + 1;
           const text = texts[place] as number;
-          if (hasBit(isSeen, text)) continue;
+          const group = groups[text] as number;
+          if (hasBit(isSeen, text) || hasBit(found, group)) continue;
           setBit(isSeen, text);
-          addIfHeld(text, inside, found);
+          const end = endInside(text);
+          if (end === 0) continue;
+          // In the text itself at most so many bytes more come before that end as it has marks.
+          const marks = column.loadFolded(group) - (offsets[text + 1] as number) + (offsets[text] as number);
+          next = runs.endFrom(place, texts.length, groupAt, end + marks);
+          setBits(found, group, groupAt(next - 1) + 1);
         }
       }
     },

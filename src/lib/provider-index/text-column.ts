@@ -42,8 +42,10 @@ export interface TextColumn {
   /** Puts the folded text of a group into `scratch` and returns its length. */
   loadFolded(group: number): number;
   readonly scratch: Uint8Array;
-  /** True if the folded text of a group holds `wanted`. */
-  holds(group: number, wanted: WantedInside): boolean;
+  /** Where `wanted` ends in the folded text of a group for the first time; 0 if it is not there. */
+  endInside(group: number, wanted: WantedInside): number;
+  /** True if the first bytes of the folded texts of two groups are the same. */
+  beginAlike(group: number, other: number, length: number): boolean;
   readonly blankGroup: number;
 }
 
@@ -112,16 +114,19 @@ export function openTextColumn(
     return (exceptionsBefore[word] as number) + countOnes(before);
   }
 
-  function loadException(group: number): number {
-    const index = exceptionOf(group);
-    const start = exceptionOffsets.at(index);
-    const length = exceptionOffsets.at(index + 1) - start;
-    for (let at = 0; at < length; at++) scratch[at] = exceptionTexts[start + at] as number;
-    return length;
-  }
+  const valueOf = (group: number): number => (firsts === undefined ? group : firsts.at(group));
 
-  const holdsException = (index: number, wanted: WantedInside): boolean =>
-    holdsAt(exceptionTexts, exceptionOffsets.at(index), exceptionOffsets.at(index + 1), wanted);
+  // The text of the group that was looked for last: the bytes [start, end) of `source`, folded but for case.
+  let source = values;
+  let [start, end] = [0, 0];
+  function seek(group: number): void {
+    const isOther = isException.length > 0 && hasBit(isException, group);
+    const index = isOther ? exceptionOf(group) : valueOf(group);
+    const places = isOther ? exceptionOffsets : offsets;
+    source = isOther ? exceptionTexts : values;
+    start = group === groupCount - 1 ? 0 : places.at(index);
+    end = group === groupCount - 1 ? 0 : places.at(index + 1);
+  }
 
   return {
     name,
@@ -144,25 +149,27 @@ export function openTextColumn(
       let touched = 0;
       for (let index = 0; index < groups.length; index++) {
         const group = groups[index] as number;
-        const value = firsts === undefined ? group : firsts.at(group);
-        touched ^= values[offsets.at(value)] ?? 0;
+        touched ^= values[offsets.at(valueOf(group))] ?? 0;
       }
       used[0] = touched;
     },
     loadFolded(group) {
-      if (group === groupCount - 1) return 0;
-      if (isException.length > 0 && hasBit(isException, group)) return loadException(group);
-      const value = firsts === undefined ? group : firsts.at(group);
-      const start = offsets.at(value);
-      const length = offsets.at(value + 1) - start;
-      for (let at = 0; at < length; at++) scratch[at] = lowerCase[values[start + at] as number] as number;
-      return length;
+      seek(group);
+      for (let at = start; at < end; at++) scratch[at - start] = lowerCase[source[at] as number] as number;
+      return end - start;
     },
-    holds(group, wanted) {
-      if (isException.length > 0 && hasBit(isException, group))
-        return holdsException(exceptionOf(group), wanted);
-      const value = firsts === undefined ? group : firsts.at(group);
-      return group !== groupCount - 1 && holdsAt(values, offsets.at(value), offsets.at(value + 1), wanted);
+    endInside(group, wanted) {
+      seek(group);
+      return findEnd(source, start, end, wanted);
+    },
+    beginAlike(group, other, length) {
+      seek(group);
+      const [bytes, first, isShort] = [source, start, end - start < length];
+      seek(other);
+      if (isShort || end - start < length) return false;
+      for (let at = length - 1; at >= 0; at--)
+        if (lowerCase[bytes[first + at] as number] !== lowerCase[source[start + at] as number]) return false;
+      return true;
     },
   };
 }
@@ -220,10 +227,10 @@ export function prepareInside(bytes: Uint8Array): WantedInside {
 }
 
 /**
- * True if the bytes [start, end) hold what is wanted. Lower-cases while it compares; bytes that are already
- * folded do not change.
+ * Where what is wanted ends in the bytes [start, end), from their start; 0 if they do not hold it.
+ * Lower-cases while it compares; bytes that are already folded do not change.
  */
-export function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: WantedInside): boolean {
+export function findEnd(bytes: Uint8Array, start: number, end: number, wanted: WantedInside): number {
   const { bytes: own, steps } = wanted;
   const last = own.length - 1;
   const lastByte = own[last] as number;
@@ -232,9 +239,44 @@ export function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: W
     if (lowerCase[byte] === lastByte) {
       let same = 1;
       while (same <= last && lowerCase[bytes[at - same] as number] === own[last - same]) same++;
-      if (same > last) return true;
+      if (same > last) return at + 1 - start;
     }
     at += steps[byte] as number;
   }
-  return false;
+  return 0;
+}
+
+// A run is looked for by its place so far away first; where there is none, not again before twice as far.
+const shortestRun = 8;
+
+/**
+ * Finds runs of groups that begin alike. In the order of texts all that lie between two that begin alike
+ * begin so, too: few of a run are looked at.
+ */
+export class AlikeRuns {
+  readonly #column: Pick<TextColumn, 'beginAlike'>;
+  #next = 0;
+
+  constructor(column: Pick<TextColumn, 'beginAlike'>) {
+    this.#column = column;
+  }
+
+  /** The place behind the groups, ascending from `at` on, that begin with the same bytes as the first. */
+  endFrom(at: number, end: number, groupAt: (place: number) => number, length: number): number {
+    if (at < this.#next) return at + 1;
+    const own = groupAt(at);
+    const isAlike = (place: number): boolean => this.#column.beginAlike(own, groupAt(place), length);
+    let low = at;
+    let step = shortestRun;
+    for (; at + step < end && isAlike(at + step); step *= 2) low = at + step;
+    if (low === at) this.#next = at + 2 * shortestRun;
+    if (low === at) return at + 1;
+    let high = Math.min(end, at + step);
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if (isAlike(middle)) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
 }

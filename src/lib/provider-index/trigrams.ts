@@ -9,7 +9,7 @@ import {
   type TrigramList,
 } from './trigram-list.ts';
 import { selectGroups, type Selector } from './selector.ts';
-import { prepareInside, type TextColumn } from './text-column.ts';
+import { AlikeRuns, prepareInside, type TextColumn } from './text-column.ts';
 
 /** Finds texts inside the values of a column. */
 export interface TrigramIndex {
@@ -111,17 +111,18 @@ function findLong(column: TextColumn, table: TrigramTable, wanted: Uint8Array): 
 /** Those of the groups whose folded text really holds `wanted`, over the front of `groups`. */
 export function keepContaining(column: TextColumn, groups: Uint32Array, wanted: Uint8Array): Uint32Array {
   const inside = prepareInside(wanted);
+  const runs = new AlikeRuns(column);
+  const groupAt = (place: number): number => groups[place] as number;
   let kept = 0;
-  let chunk = new Uint32Array(chunkGroups);
-  for (let start = 0; start < groups.length; start += chunkGroups) {
-    if (start + chunkGroups > groups.length) chunk = chunk.subarray(0, groups.length - start);
-    for (let index = 0; index < chunk.length; index++) chunk[index] = groups[start + index] as number;
-    column.approach(chunk);
-    for (let index = 0; index < chunk.length; index++) {
-      const group = chunk[index] as number;
-      groups[kept] = group;
-      if (column.holds(group, inside)) kept++;
+  for (let at = 0, near = 0; at < groups.length;) {
+    if (at >= near) column.approach(groups.subarray(at, (near = at + chunkGroups)));
+    const end = column.endInside(groups[at] as number, inside);
+    const next = end === 0 ? at + 1 : runs.endFrom(at, groups.length, groupAt, end);
+    if (end > 0) {
+      groups.copyWithin(kept, at, next);
+      kept += next - at;
     }
+    at = next;
   }
   return groups.subarray(0, kept);
 }
