@@ -32,6 +32,7 @@ import type { Selector } from './selector.ts';
 import { openSpelledTexts, type SpelledTexts } from './spelled-texts.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
 import { wordColumns, type WordColumnName } from './word-columns.ts';
+import { createKnownWords } from './words/known-words.ts';
 import { suggest } from './words/suggest.ts';
 import { openWordColumn } from './words/word-column.ts';
 import type {
@@ -163,11 +164,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     changedAt: arrays.find('changedAt', 'u32'),
     times,
     sums: new LRUCache({ max: maxSums }),
-    knownWords: new LRUCache({
-      maxSize: keptWordSets,
-      sizeCalculation: ({ sets }) => sets.length + 1,
-      dispose: ({ sets }) => pool.letGo(sets),
-    }),
+    knownWords: createKnownWords(rowCount, pool),
   };
 }
 
@@ -236,8 +233,6 @@ function nearMatches(circle: Circle, matches: Matches, { points }: IndexContext)
 
 // Organizations and places of the index, and of its changes.
 const maxSums = 4;
-// Sets of the words of queries, a bit for each row: the words of some twenty people who are typing.
-const keptWordSets = 128;
 
 function sumsOf(
   name: string,
