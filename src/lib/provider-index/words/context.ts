@@ -1,12 +1,14 @@
+import type { LRUCache } from 'lru-cache';
 import type { MatchLevel, WordField } from '../../search-words/index.ts';
 import type { FilterContext } from '../filter-context.ts';
+import type { Kept } from '../intersect.ts';
 import type { OrderContext } from '../order/row-key.ts';
-import type { KnownWords } from './known-words.ts';
 import type { RowSet } from './row-set.ts';
 
 /** The index data that words are looked for in. */
 export interface WordContext extends FilterContext, OrderContext {
-  readonly knownWords: KnownWords;
+  /** The rows of words asked for lately: with each letter somebody types, the words before it come again. */
+  readonly knownWords: LRUCache<string, Kept<WordSets>>;
 }
 
 /** Rows that a word of the query fits in the same way. */

@@ -1,21 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import { wordCount } from '../bits.ts';
-import type { BitsPool, Kept } from '../intersect.ts';
-import type { WordSets } from './context.ts';
-
-/**
- * The rows of words asked for lately, by a key of the word: with each letter somebody types, the words before
- * it come again.
- */
-export type KnownWords = LRUCache<string, Kept<WordSets>>;
+import type { BitsPool } from '../intersect.ts';
+import type { WordContext } from './context.ts';
 
 /** Sets of the words of some twenty people who are typing. */
 const mostSets = 128;
 /** In each thread; that many sets of three million rows. */
 const mostBytes = 48e6;
 
-/** For an index of so many rows, whose sets are those of the pool. */
-export function createKnownWords(rowCount: number, pool: BitsPool): KnownWords {
+/** For an index of so many rows, whose sets are of the pool. */
+export function createKnownWords(rowCount: number, pool: BitsPool): WordContext['knownWords'] {
   const setBytes = wordCount(rowCount) * Uint32Array.BYTES_PER_ELEMENT;
   return new LRUCache({
     maxSize: Math.max(1, Math.min(mostSets, Math.floor(mostBytes / setBytes))),
