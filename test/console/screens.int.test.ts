@@ -227,6 +227,8 @@ describe('the screens of the console', () => {
     t.after(() => target.close());
     const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/hook?key=secret`;
     await world.client.post('/messaging/webhooks', { url, eventTypes: ['message.processed'] });
+    const unused = (await world.call<WebhookList>('auditor', 'GET', '/webhooks')).body.result;
+    assert.equal(unused.find((one) => url.startsWith(one.url))?.text, 'Nothing was delivered yet.');
     await send(partners.processed);
     const list = await world.call<WebhookList>('auditor', 'GET', '/webhooks');
     const hook = list.body.result.find((one) => url.startsWith(one.url));
@@ -258,6 +260,11 @@ describe('the screens of the console', () => {
     assert.ok(seen.some((body) => body.includes('webhook.test')));
     const replayed = await world.call<DoneAnswer>('operator', 'POST', `/webhooks/${hook.id}/replay`, {});
     assert.equal(replayed.status, 200);
+    assert.equal((await hookNow()).text, 'Its target responds.');
+    target.closeAllConnections();
+    await new Promise((resolve) => target.close(resolve));
+    const refused = await world.call<WebhookTest>('operator', 'POST', `/webhooks/${hook.id}/test`);
+    assert.equal(refused.body.error, 'The exchange failed: the connection was refused (ECONNREFUSED)');
     assert.equal((await world.call('auditor', 'POST', `/webhooks/${hook.id}/test`)).status, 403);
     assert.equal((await world.call('help-desk', 'GET', '/webhooks')).status, 403);
   });

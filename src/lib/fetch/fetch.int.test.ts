@@ -287,7 +287,11 @@ test('hosts without address and ports without listener are transient failures', 
   await assert.rejects(fetch('http://nobody.example/'), { code: 'FETCH_HOST_UNKNOWN', isTransient: true });
   const failing = fetchWith({ findAddresses: () => Promise.reject(new Error('SERVFAIL')) });
   await assert.rejects(failing('http://nobody.example/'), { code: 'FETCH_HOST_UNKNOWN' });
-  await assert.rejects(fetch('http://127.0.0.1:1/'), { code: 'FETCH_FAILED', isTransient: true });
+  await assert.rejects(fetch('http://127.0.0.1:1/'), {
+    code: 'FETCH_FAILED',
+    message: 'The exchange failed: the connection was refused (ECONNREFUSED)',
+    isTransient: true,
+  });
 });
 
 test('TLS: the certificate is checked against the name in the URL', async (t) => {
@@ -304,8 +308,16 @@ test('TLS: the certificate is checked against the name in the URL', async (t) =>
   );
   await assert.rejects(fetchWith({ ...options, tlsCa: pem })(`https://other.example:${port}/`), {
     code: 'FETCH_FAILED',
+    message: /: the TLS certificate names another host \(ERR_TLS_CERT_ALTNAME_INVALID\)$/,
   });
-  await assert.rejects(fetchWith(options)(`https://receiver.example:${port}/`), { code: 'FETCH_FAILED' });
+  await assert.rejects(fetchWith(options)(`https://receiver.example:${port}/`), {
+    code: 'FETCH_FAILED',
+    message: /: the TLS certificate leads to no known authority \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+  });
+  await assert.rejects(fetchWith(options)(`http://receiver.example:${port}/`), {
+    code: 'FETCH_FAILED',
+    message: /: the connection ended too early \(/,
+  });
 });
 
 test('a guard can be asked before a URL is stored', async () => {

@@ -260,7 +260,7 @@ export function translate(error: unknown, isTimeOver: boolean): FetchError {
   const own = findOwnError(error);
   if (own !== undefined) return own;
   if (isTimeOver) return new FetchError('FETCH_TIMEOUT', 'The exchange took too long', { cause: error });
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === 'UND_ERR_CONNECT_TIMEOUT')
     return new FetchError('FETCH_TIMEOUT', 'Connecting took too long', { cause: error });
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT')
@@ -268,8 +268,25 @@ export function translate(error: unknown, isTimeOver: boolean): FetchError {
   if (code === 'UND_ERR_INVALID_ARG') {
     return new FetchError('FETCH_REQUEST_INVALID', 'The request cannot be sent', { cause: error });
   }
-  return new FetchError('FETCH_FAILED', 'The exchange failed', { cause: error });
+  return new FetchError('FETCH_FAILED', `The exchange failed: ${describeCode(code)}`, { cause: error });
 }
+
+/** In words, by the codes of Node.js, OpenSSL and undici; never their texts, which the server can choose. */
+function describeCode(code: string): string {
+  const known = faults.find(([codes]) => codes.test(code))?.[1];
+  return known === undefined ? code || 'aborted' : `${known} (${code})`;
+}
+
+const faults: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, 'the connection was refused'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection ended too early'],
+  [/^E(HOST|NET)UNREACH$/, 'no route to the host'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'the TLS certificate names another host'],
+  [/^CERT_HAS_EXPIRED$/, 'the TLS certificate is expired'],
+  [/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/, 'the TLS certificate leads to no known authority'],
+  [/^(CERT_|ERR_SSL_|ERR_TLS_|EPROTO$)/, 'no TLS'],
+  [/^HPE_/, 'the answer is not HTTP'],
+];
 
 /** The guard's refusal may come back wrapped, once for each address family that was tried. */
 function findOwnError(error: unknown): FetchError | undefined {

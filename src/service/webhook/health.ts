@@ -16,7 +16,13 @@ const disabledTexts: Readonly<Record<string, readonly [text: string, advice: str
 };
 
 /** Whether a webhook needs an operator, the sentence that says so, and advice. */
-export function healthOfWebhook({ isEnabled, disabledReason, failingSince, counts }: OperatedWebhook): {
+export function healthOfWebhook({
+  isEnabled,
+  disabledReason,
+  failingSince,
+  lastSuccessAt,
+  counts,
+}: OperatedWebhook): {
   /** `none`: its client or an operator has disabled it. */
   readonly level: 'ok' | 'none' | 'warning' | 'failed';
   readonly text: string;
@@ -38,7 +44,11 @@ export function healthOfWebhook({ isEnabled, disabledReason, failingSince, count
       text: `Its target responds; ${countOf(counts.dead, 'dead letter')} of earlier failures.`,
       whatToDo: 'Replay them if the client wants them.',
     };
-  return { level: 'ok', text: 'Its target responds.', whatToDo: '' };
+  return {
+    level: 'ok',
+    text: lastSuccessAt === undefined ? 'Nothing was delivered yet.' : 'Its target responds.',
+    whatToDo: '',
+  };
 }
 
 /**

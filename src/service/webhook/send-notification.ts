@@ -139,6 +139,8 @@ async function buildHeaders(
   };
 }
 
+/** A failed exchange with its cause; of other refusals the code, which the documentation explains. */
 function describe(error: unknown): string {
-  return (error instanceof CodedError ? error.code : errorText(error)).slice(0, maxErrorLength);
+  const isExplained = error instanceof CodedError && error.code !== 'FETCH_FAILED';
+  return (isExplained ? error.code : errorText(error)).slice(0, maxErrorLength);
 }
