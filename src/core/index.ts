@@ -85,5 +85,11 @@ export {
   toPlainSigns,
   trimBlanks,
 } from './text.ts';
-export { findJsonExcess, jsonLimits, type JsonLimits } from './json-excess.ts';
-export { describeBadJson, findJsonProblem, readJsonList, readJsonObject } from './json-problems.ts';
+export {
+  describeBadJson,
+  findJsonFault,
+  findStringEnd,
+  readJsonList,
+  readJsonObject,
+  type JsonLimits,
+} from './json.ts';

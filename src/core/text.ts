@@ -1,5 +1,5 @@
 /** Text rules that more than one module relies on. */
-import { readJsonList } from './json-problems.ts';
+import { readJsonList } from './json.ts';
 
 const combiningMarks = /\p{M}+/gu;
 

@@ -1,27 +1,24 @@
 import type { FastifyRequest } from 'fastify';
-import { describeBadJson, findJsonExcess, findJsonProblem, type FieldProblem } from '../../core/index.ts';
+import { describeBadJson, findJsonFault, type FieldProblem } from '../../core/index.ts';
 import { HttpError } from './errors.ts';
 import type { HispFastify } from './types.ts';
 
 export type JsonParser = (request: FastifyRequest, bytes: Buffer) => Promise<unknown>;
 
 /**
- * Reads a JSON body. Throws HTTP_REQUEST_INVALID for one that holds too much (`jsonLimits`), before anything
- * is built; for what is not JSON; and for what readers understand differently.
+ * Reads a JSON body. Throws HTTP_REQUEST_INVALID for one that holds too much, or that readers understand
+ * differently, before anything is built; and for what is not JSON.
  */
 export function createJsonParser(app: Pick<HispFastify, 'getDefaultJsonParser'>): JsonParser {
   const parser = app.getDefaultJsonParser('error', 'error');
   return async (request, bytes) => {
-    const excess = findJsonExcess(bytes);
-    if (excess !== undefined) throw invalid(excess);
-    const body = await new Promise((resolve, reject) => {
+    const fault = findJsonFault(bytes);
+    if (fault !== undefined) throw invalid(fault);
+    return new Promise((resolve, reject) => {
       void parser(request, bytes.toString(), (error, parsed) =>
         error === null ? resolve(parsed) : reject(findBadJson(bytes) ?? error),
       );
     });
-    const problem = findJsonProblem(bytes);
-    if (problem !== undefined) throw invalid(problem);
-    return body;
   };
 }
 

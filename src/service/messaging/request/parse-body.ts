@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import {
   decodeBase64Bytes,
   describeBadJson,
-  findJsonExcess,
-  findJsonProblem,
+  findJsonFault,
+  findStringEnd,
   viewAsBuffer,
   type FieldProblem,
 } from '../../../core/index.ts';
@@ -28,22 +28,17 @@ export class Base64Content {
 /** Shorter strings are cheap: they fit into V8's young generation. */
 const longTextBytes = 16 * 1024;
 
-const [quote, backslash] = [0x22, 0x5c];
+const quote = 0x22;
 
 /**
  * The value of a JSON text, in which long contents of attachments are a `Base64Content`. Throws
- * MESSAGING_REQUEST_INVALID for what is not JSON, holds too much (`jsonLimits`), or is not the same for every
- * reader.
+ * MESSAGING_REQUEST_INVALID for what is not JSON, holds too much, or is not the same for every reader.
  */
 export function parseBody(json: Uint8Array): unknown {
-  const excess = findJsonExcess(viewAsBuffer(json));
-  if (excess !== undefined) throw invalid(excess);
-  const decoded = parseWithContents(viewAsBuffer(json));
-  if (decoded !== undefined) return decoded;
-  const body = parseJson(json);
-  const problem = findJsonProblem(json);
-  if (problem !== undefined) throw invalid(problem);
-  return body;
+  const bytes = viewAsBuffer(json);
+  const fault = findJsonFault(bytes);
+  if (fault !== undefined) throw invalid(fault);
+  return parseWithContents(bytes) ?? parseJson(bytes);
 }
 
 function invalid(problem: FieldProblem): MessagingError {
@@ -62,12 +57,12 @@ function parseJson(json: Uint8Array): unknown {
 
 /**
  * Parses the body with names in place of its long base64 strings, and puts their contents where the names
- * stand. Undefined if there is no such string, one stands anywhere else, or the body has a fault: the whole
- * body then tells which.
+ * stand. Undefined if there is no such string, one stands anywhere else, or the body is not JSON: the whole
+ * body then tells where.
  */
 function parseWithContents(json: Buffer): unknown {
   const { short, contents } = takeOut(json);
-  if (contents.size === 0 || findJsonProblem(short) !== undefined) return undefined;
+  if (contents.size === 0) return undefined;
   let body: unknown;
   try {
     body = parseJson(short);
@@ -88,7 +83,7 @@ function takeOut(json: Buffer): { short: Buffer; contents: Map<string, Base64Con
   const name = randomUUID();
   let kept = 0;
   for (let open = json.indexOf(quote); open >= 0;) {
-    const close = findEnd(json, open + 1);
+    const close = findStringEnd(json, open + 1);
     if (close - open > longTextBytes) {
       const text = json.subarray(open + 1, close);
       const content = decodeBase64Bytes(text);
@@ -102,15 +97,6 @@ function takeOut(json: Buffer): { short: Buffer; contents: Map<string, Base64Con
     open = json.indexOf(quote, close + 1);
   }
   return { short: Buffer.concat([...pieces, json.subarray(kept)]), contents };
-}
-
-function findEnd(json: Buffer, from: number): number {
-  for (let at = json.indexOf(quote, from); at >= 0; at = json.indexOf(quote, at + 1)) {
-    let backslashes = 0;
-    while (json[at - 1 - backslashes] === backslash) backslashes++;
-    if (backslashes % 2 === 0) return at;
-  }
-  return json.length;
 }
 
 /** False if not all of them have found a place. */

@@ -1,4 +1,4 @@
-import { findJsonExcess, type JsonLimits } from '../../../../core/index.ts';
+import { findJsonFault, type JsonLimits } from '../../../../core/index.ts';
 
 /** Reads untrusted FHIR: a value that is missing or of another type counts as absent. */
 
@@ -21,13 +21,14 @@ const limits: JsonLimits = {
   maxValues: 1_000_000,
   maxNameBytes: 256,
   maxLiteralBytes: 400,
+  isLenient: true,
 };
 /** Lines up to this length are parsed as they are, since their cost is bounded by the length. */
 const harmlessBytes = 64 * 1024;
 
 /** The resource on a line, or undefined if it is not JSON, beyond the limits, or of another type. */
 export function parseResource(bytes: Buffer, start: number, end: number, type: string): Resource | undefined {
-  if (end - start > harmlessBytes && findJsonExcess(bytes.subarray(start, end), limits) !== undefined)
+  if (end - start > harmlessBytes && findJsonFault(bytes.subarray(start, end), limits) !== undefined)
     return undefined;
   let parsed: unknown;
   try {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { processorMs } from '../../test/support/processor-time.ts';
-import { describeBadJson, findJsonProblem } from './json-problems.ts';
+import { describeBadJson, findJsonFault, jsonLimits } from './json.ts';
 
 const problemOf = (json: string, encoding: BufferEncoding = 'utf8') => {
-  const found = findJsonProblem(Buffer.from(json, encoding));
+  const found = findJsonFault(Buffer.from(json, encoding));
   return found === undefined ? undefined : `${found.reason} ${found.field}`;
 };
 
@@ -36,6 +36,10 @@ test('takes the same text as name and value, in other objects and inside strings
     assert.equal(problemOf(text), undefined, text);
 });
 
+const unlimited = Object.fromEntries(
+  Object.keys(jsonLimits).map((name) => [name, Infinity]),
+) as unknown as typeof jsonLimits;
+
 test('the path of a fault is cut, and a long one or a deep one costs no more time', async () => {
   const strings = '"",'.repeat(100_000);
   const hostile = [
@@ -44,7 +48,7 @@ test('the path of a fault is cut, and a long one or a deep one costs no more tim
   ];
   for (const json of hostile) {
     const tookMs = await processorMs(() =>
-      assert.equal(findJsonProblem(Buffer.from(json))?.field.length, 200),
+      assert.equal(findJsonFault(Buffer.from(json), unlimited)?.field.length, 200),
     );
     // Copying the whole path for each string takes 10 s.
     assert.ok(tookMs < 2000, `${tookMs} ms`);
@@ -64,4 +68,44 @@ test('names the place of what is not JSON, and repeats nothing of it', () => {
   assert.equal(detailOf('{"a":"Doe" "b":1}'), 'The body is not JSON (line 1, column 12).');
   for (const json of ['{"name":Doe}', '', `{"a":"(line 7 column 7)`, "'(line 7 column 7)'"])
     assert.match(detailOf(json), /^The body is not JSON(?: \(line 1, column \d+\))?\.$/, json);
+});
+
+const reasonOf = (json: string): string | undefined => findJsonFault(Buffer.from(json))?.reason;
+const { maxDepth, maxNames, maxValues, maxNameBytes, maxLiteralBytes } = jsonLimits;
+const names = (count: number): string => Array.from({ length: count }, (_, n) => `"${n}":0`).join(',');
+
+test('finds depth, names, values and lengths beyond the limits, and nothing at the limits', () => {
+  assert.equal(reasonOf('['.repeat(maxDepth) + ']'.repeat(maxDepth)), undefined);
+  assert.equal(reasonOf('['.repeat(maxDepth + 1)), 'too_deep');
+  assert.equal(reasonOf('{"a":'.repeat(maxDepth + 1)), 'too_deep');
+  assert.equal(reasonOf(`{${names(maxNames)}}`), undefined);
+  assert.equal(reasonOf(`{${names(maxNames + 1)}}`), 'too_many');
+  assert.equal(reasonOf(`[${'1,'.repeat(maxValues - 2)}1]`), undefined);
+  for (const value of ['1', '""', '[]', 'null'])
+    assert.equal(reasonOf(`[${`${value},`.repeat(maxValues)}1]`), 'too_many', value);
+  assert.equal(reasonOf(`{"${'n'.repeat(maxNameBytes)}":"${'v'.repeat(1_000_000)}"}`), undefined);
+  assert.equal(reasonOf(`{"${'n'.repeat(maxNameBytes + 1)}" \t:1}`), 'too_long');
+  assert.equal(reasonOf(`[${'1'.repeat(maxLiteralBytes + 1)}]`), 'too_long');
+  assert.equal(reasonOf('x'.repeat(maxLiteralBytes + 1)), 'too_long');
+});
+
+test('what stands inside a string counts as one value', () => {
+  const text = '[{,":'.repeat(100_000).replaceAll('"', String.raw`\"`);
+  assert.equal(reasonOf(`{"a":"${text}"}`), undefined);
+  assert.equal(reasonOf(String.raw`["\\",${'['.repeat(maxDepth)}`), 'too_deep');
+  // The string has no end.
+  assert.equal(reasonOf(`"${'['.repeat(1000)}`), undefined);
+});
+
+test('40 MB are looked through without memory, and a text of quotes and backslashes in linear time', async () => {
+  const hostile = ['[', '{"a":', '"",', '\\"', '\\', ' ', '"'].map((piece) =>
+    Buffer.alloc(40_000_000, piece),
+  );
+  const before = process.memoryUsage().rss;
+  const tookMs = await processorMs(() => {
+    for (const json of hostile) findJsonFault(json);
+    findJsonFault(Buffer.concat([Buffer.from('"'), ...hostile.slice(3, 5)]));
+  });
+  assert.ok(tookMs < 10_000, `${tookMs} ms`);
+  assert.ok(process.memoryUsage().rss - before < 200_000_000);
 });
