@@ -124,7 +124,7 @@ async function deliver(
   try {
     await run.enqueue(id, [`x@${domain}`], { text: manners.inside === stopReading ? hugeText : largeText });
     await use(id, run);
-    await run.delivery.fail(id);
+    await run.delivery.fail({ deliveryId: id });
   } finally {
     await run.close();
   }
@@ -203,7 +203,7 @@ for (const [what, how] of Object.entries(lateBreaks))
       await until(async () => (await waiting())?.attempts === 1, 'the attempt');
       assert.deepEqual([world.mail.length, whole], [0, 1]);
       manners = {};
-      await run.delivery.retryNow({ deliveryId: id });
+      await run.delivery.retry({ deliveryId: id });
       await until(() => run.outcomes.length === 1, 'the retry');
       assert.deepEqual([run.outcomes[0]?.outcome, world.mail.length, whole], ['sent', 1, 1]);
     }));
@@ -216,7 +216,7 @@ test('a retry by another process begins elsewhere, too', async () => {
   await until(async () => (await one.delivery.findWaiting([id]))[0]?.attempts === 1, 'the attempt');
   await one.close();
   const other = await world.start();
-  await other.delivery.retryNow({ deliveryId: id });
+  await other.delivery.retry({ deliveryId: id });
   await until(() => other.outcomes.length === 1, 'the retry');
   assert.deepEqual([world.mail.length, whole], [1, 1]);
   await other.close();
@@ -226,7 +226,7 @@ test('a retry goes to the same server if the destination has no other', () =>
   deliver('one.example', { dot: '451 4.3.0 Not now' }, async (id, run) => {
     await until(async () => (await run.delivery.findWaiting([id]))[0]?.attempts === 1, 'the attempt');
     manners = {};
-    await run.delivery.retryNow({ deliveryId: id });
+    await run.delivery.retry({ deliveryId: id });
     await until(() => run.outcomes.length === 1, 'the retry');
     assert.deepEqual([run.outcomes[0]?.outcome, whole], ['sent', 2]);
   }));
@@ -236,11 +236,11 @@ test('what another server refuses in a retry is not final while the first may st
     world.answer = () => ({ code: 550, enhancedCode: '5.7.1', text: 'No relaying' });
     const waiting = async () => (await run.delivery.findWaiting([id]))[0];
     await until(async () => (await waiting())?.attempts === 1, 'the first attempt');
-    await run.delivery.retryNow({ deliveryId: id });
+    await run.delivery.retry({ deliveryId: id });
     await until(async () => (await waiting())?.attempts === 2, 'the second attempt');
     assert.deepEqual([(await waiting())?.lastReason, run.outcomes], ['smtp-deferred', []]);
     manners = {};
-    await run.delivery.retryNow({ deliveryId: id });
+    await run.delivery.retry({ deliveryId: id });
     await until(() => run.outcomes.length === 1, 'the third attempt');
     assert.deepEqual([run.outcomes[0]?.outcome, whole], ['sent', 1]);
   }));

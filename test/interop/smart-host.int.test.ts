@@ -223,7 +223,7 @@ describe('a smart host', needsRootAndPrograms('postfix', 'openssl'), () => {
         assert.match(waiting?.lastError ?? '', text);
         assert.doesNotMatch(waiting?.lastError ?? '', /wrong|right horse/);
         assert.deepEqual(outcomes, []);
-        await delivery.fail(id);
+        await delivery.fail({ deliveryId: id });
       });
       const [finding] = await examineRelayOf(config);
       assert.equal(finding?.severity, 'error');

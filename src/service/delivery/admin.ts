@@ -9,13 +9,12 @@ import {
   type Vault,
 } from '../../platform/index.ts';
 import { firstAttemptGraceMs } from './claims.ts';
-import type { DeliveryFailureReason } from './failure-reason.ts';
 import { type HeldDestination, type Holds, holdTopic, listHolds, readHolds } from './holds.ts';
 import { type DestinationQuery, listDestinations, type WaitingDestination } from './list-destinations.ts';
 import { type ClaimedDestination, dueAtOnce, readRecipients } from './queue-items.ts';
 import { createQueue, type DeliveryQueue } from './queue.ts';
 import type { OutcomeListener } from './request.ts';
-import type { DeliveryKind, DeliveryTables } from './tables.ts';
+import type { DeliveryFailureReason, DeliveryKind, DeliveryTables } from './tables.ts';
 
 /** One destination of a message that waits, as operators and the status service see it. */
 export interface QueuedDestination {
@@ -85,9 +84,21 @@ export type AttemptRow = DeliveryTables['delivery_attempt'];
 /** Records a change of a hold in its transaction; `isChanged` is false if there was no hold to release. */
 export type RecordHold = (tx: AnyTransaction, isChanged: boolean) => Promise<void>;
 
+/** All that waits for a destination or of one delivery, or some of it by its ids. */
+export type Chosen =
+  | { readonly domain: string }
+  | { readonly deliveryId: string }
+  | { readonly ids: readonly string[] };
+
 /** Numbers of destinations: made due now, and left alone because they are being tried at this moment. */
 export interface Retried {
   readonly retried: number;
+  readonly running: number;
+}
+
+/** Recipients that failed now, and destinations that are being tried at this moment. */
+export interface Ended {
+  readonly failed: number;
   readonly running: number;
 }
 
@@ -102,16 +113,14 @@ export interface DeliveryAdmin {
    * `maxSelected`.
    */
   select(which: Selection): Promise<readonly SelectedDestination[]>;
-  /** Makes those that are not being tried due now. Returns how many. */
-  retryNamed(ids: readonly string[]): Promise<number>;
-  /** Fails those that are not being tried, with the reason `cancelled`. */
-  failNamed(ids: readonly string[]): Promise<{ readonly failed: number; readonly running: number }>;
   /** The destinations of these deliveries that wait. */
   findWaiting(deliveryIds: readonly string[]): Promise<readonly QueuedDestination[]>;
   /** Every attempt at these deliveries that is still kept, oldest first. */
   listAttempts(deliveryIds: readonly string[]): Promise<readonly AttemptRow[]>;
-  /** Makes all waiting items of a destination, or of one message, due now. */
-  retryNow(which: { domain: string } | { deliveryId: string }): Promise<Retried>;
+  /** Makes those that are not being tried due now. */
+  retry(which: Chosen): Promise<Retried>;
+  /** Fails the undecided recipients of those that are not being tried, with the reason `cancelled`. */
+  fail(which: Chosen): Promise<Ended>;
   /**
    * Nothing more is sent to the domain until it is released or the hold ends; messages still fail when their
    * time is over. A further hold replaces reason, author and end.
@@ -121,11 +130,6 @@ export interface DeliveryAdmin {
   /** False if the domain was not on hold. */
   release(domain: string, record?: RecordHold): Promise<boolean>;
   listHolds(): Promise<readonly HeldDestination[]>;
-  /**
-   * Fails the undecided recipients of a message now, with the reason `cancelled`. Destinations that are being
-   * tried at this moment are left alone and counted as `running`.
-   */
-  fail(deliveryId: string): Promise<{ readonly failed: number; readonly running: number }>;
 }
 
 export interface AdminDependencies {
@@ -205,22 +209,32 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
     };
   }
 
-  async function cancel(items: readonly ClaimedDestination[]): Promise<void> {
-    for (const item of items)
-      await queue.settle(item, {
-        decisions: item.recipients.map((recipient) => ({
-          recipient,
-          outcome: 'failed',
-          reason: 'cancelled',
-          text: 'An operator ended the delivery.',
-        })),
-        nextAttemptAt: item.notAfter,
-      });
+  async function findIds(which: Chosen): Promise<readonly string[]> {
+    if ('ids' in which) return which.ids;
+    const rows = await db
+      .selectFrom('delivery_destination')
+      .select('id')
+      .where((eb) =>
+        'domain' in which
+          ? eb('domain', '=', which.domain.toLowerCase())
+          : eb('delivery_id', '=', which.deliveryId),
+      )
+      .execute();
+    return rows.map(({ id }) => id);
   }
 
-  function wake(domains: Iterable<string>): void {
-    for (const domain of new Set(domains)) worker?.resume(domain);
-    worker?.wake();
+  /** Returns the number of its recipients; one whose recipients cannot be read fails for at least one. */
+  async function cancel(item: ClaimedDestination): Promise<number> {
+    await queue.settle(item, {
+      decisions: item.recipients.map((recipient) => ({
+        recipient,
+        outcome: 'failed',
+        reason: 'cancelled',
+        text: 'An operator ended the delivery.',
+      })),
+      nextAttemptAt: item.notAfter,
+    });
+    return Math.max(1, item.recipients.length);
   }
 
   return {
@@ -249,36 +263,33 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
         isRunning: row.lease_until > now(),
       }));
     },
-    async retryNamed(ids) {
-      let count = 0;
-      const domains = new Set<string>();
-      for (let start = 0; start < ids.length; start += namedAtOnce) {
-        const some = ids.slice(start, start + namedAtOnce);
+    async retry(which) {
+      const ids = await findIds(which);
+      let retried = 0;
+      for (const some of inSteps(ids)) {
         const rows = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
-          const changed = await tx
+          storage.announce(tx, 'delivery');
+          return tx
             .updateTable('delivery_destination')
             .set({ next_attempt_at: dueAtOnce })
             .where('id', 'in', some)
             .where('lease_until', '<=', now())
             .returning('domain')
             .execute();
-          storage.announce(tx, 'delivery');
-          return changed;
         });
-        count += rows.length;
-        for (const { domain } of rows) domains.add(domain);
+        retried += rows.length;
+        for (const domain of new Set(rows.map((row) => row.domain))) worker?.resume(domain);
       }
-      wake(domains);
-      return count;
+      worker?.wake();
+      return { retried, running: ids.length - retried };
     },
-    async failNamed(ids) {
-      let failed = 0;
-      let claimed = 0;
-      for (let start = 0; start < ids.length; start += namedAtOnce) {
-        const items = await queue.claimNamed(ids.slice(start, start + namedAtOnce));
-        await cancel(items);
+    async fail(which) {
+      const ids = await findIds(which);
+      let [failed, claimed] = [0, 0];
+      for (const some of inSteps(ids)) {
+        const items = await queue.claimNamed(some);
+        for (const item of items) failed += await cancel(item);
         claimed += items.length;
-        failed += countRecipients(items);
       }
       return { failed, running: ids.length - claimed };
     },
@@ -308,30 +319,6 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
         .where('delivery_id', 'in', deliveryIds)
         .orderBy('id')
         .execute();
-    },
-    async retryNow(which) {
-      const [column, value] =
-        'domain' in which
-          ? (['domain', which.domain.toLowerCase()] as const)
-          : (['delivery_id', which.deliveryId] as const);
-      const { rows, total } = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
-        const changed = await tx
-          .updateTable('delivery_destination')
-          .set({ next_attempt_at: dueAtOnce })
-          .where(column, '=', value)
-          .where('lease_until', '<=', now())
-          .returning('domain')
-          .execute();
-        const all = await tx
-          .selectFrom('delivery_destination')
-          .select((eb) => eb.fn.countAll<number>().as('count'))
-          .where(column, '=', value)
-          .executeTakeFirstOrThrow();
-        storage.announce(tx, 'delivery');
-        return { rows: changed, total: Number(all.count) };
-      });
-      wake(rows.map((row) => row.domain));
-      return { retried: rows.length, running: total - rows.length };
     },
     async hold(domain, { reason, author, endsAt }, record) {
       const changed = { reason, author, ends_at: endsAt?.getTime() ?? null };
@@ -363,19 +350,6 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       return numDeletedRows > 0n;
     },
     listHolds: () => listHolds(storage, clock),
-    async fail(deliveryId) {
-      const items = await queue.claimDelivery(deliveryId);
-      await cancel(items);
-      const rest = await db
-        .selectFrom('delivery_destination')
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .where('delivery_id', '=', deliveryId)
-        .executeTakeFirstOrThrow();
-      return {
-        failed: countRecipients(items),
-        running: Number(rest.count),
-      };
-    },
   };
 }
 
@@ -418,7 +392,6 @@ export function createDeliveryAdmin({
   return { prepare, enqueue, ...createAdmin({ storage, clock, queue, holds: readHolds(storage) }) };
 }
 
-/** One whose recipients cannot be read fails for at least one of them. */
-function countRecipients(items: readonly { readonly recipients: readonly unknown[] }[]): number {
-  return items.reduce((sum, { recipients }) => sum + Math.max(1, recipients.length), 0);
+function* inSteps(ids: readonly string[]): Iterable<readonly string[]> {
+  for (let start = 0; start < ids.length; start += namedAtOnce) yield ids.slice(start, start + namedAtOnce);
 }

@@ -33,8 +33,6 @@ export interface Claims {
   makeDue(domain: string, limit: number, after: string): Promise<string | undefined>;
   /** Claims destinations whose retry time is over, of any node. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
-  /** Claims what is left of one delivery and not in progress anywhere. */
-  claimDelivery(deliveryId: string): Promise<readonly ClaimedDestination[]>;
   /** Claims those of some destinations that are not in progress anywhere. */
   claimNamed(ids: readonly string[]): Promise<readonly ClaimedDestination[]>;
 }
@@ -194,16 +192,6 @@ export function createClaims({
           .limit(limit),
       );
       return made.length < limit ? undefined : made.toSorted().at(-1);
-    },
-    claimDelivery(deliveryId) {
-      const now = nowMs();
-      return claimThose((db) =>
-        db
-          .selectFrom('delivery_destination')
-          .select('id')
-          .where('delivery_id', '=', deliveryId)
-          .where('lease_until', '<=', now),
-      );
     },
     claimNamed(ids) {
       const now = nowMs();

@@ -293,7 +293,7 @@ describe('delivery', () => {
       const isWaiting = async (): Promise<boolean> =>
         (await run.delivery.findWaiting([id]))[0]?.lastReason === 'dns-failed';
       await until(isWaiting, 'the reason');
-      assert.equal((await run.delivery.fail(id)).failed, 1);
+      assert.equal((await run.delivery.fail({ deliveryId: id })).failed, 1);
     }));
 
   it('an attempt that could open no socket says nothing about the destination, and the message waits', () =>
@@ -302,7 +302,7 @@ describe('delivery', () => {
       const wait = async () => (await run.delivery.findWaiting([id]))[0];
       await until(async () => (await wait())?.attempts === 1, 'the attempt');
       assert.deepEqual([(await wait())?.lastReason, (await wait())?.isBackingOff], ['internal', false]);
-      assert.equal((await run.delivery.fail(id)).failed, 1);
+      assert.equal((await run.delivery.fail({ deliveryId: id })).failed, 1);
     }, withoutSocket('SMTP_NO_SOCKET')));
 
   it('a query that could open no socket says nothing about the destination', () =>
@@ -311,7 +311,7 @@ describe('delivery', () => {
       const wait = async () => (await run.delivery.findWaiting([id]))[0];
       await until(async () => (await wait())?.attempts === 1, 'the attempt');
       assert.deepEqual([(await wait())?.lastReason, (await wait())?.isBackingOff], ['internal', false]);
-      assert.equal((await run.delivery.fail(id)).failed, 1);
+      assert.equal((await run.delivery.fail({ deliveryId: id })).failed, 1);
     }, withoutSocket('DNS_NO_SOCKET')));
 
   it('EDGE-07: a server that refuses the session does not speak for one whose address is not known at present', () =>
@@ -321,7 +321,7 @@ describe('delivery', () => {
         const wait = async () => (await run.delivery.findWaiting([id]))[0];
         await until(async () => (await wait())?.attempts === 1, 'the attempt');
         assert.equal((await wait())?.lastReason, 'dns-failed');
-        assert.equal((await run.delivery.fail(id)).failed, 1);
+        assert.equal((await run.delivery.fail({ deliveryId: id })).failed, 1);
       },
       { dns: resolverWithout('mx1.refusing.example') },
     ));
@@ -333,7 +333,7 @@ describe('delivery', () => {
         const wait = async () => (await run.delivery.findWaiting([id]))[0];
         await until(async () => (await wait())?.attempts === 1, 'the attempt');
         assert.equal((await wait())?.lastReason, 'unreachable');
-        assert.equal((await run.delivery.fail(id)).failed, 1);
+        assert.equal((await run.delivery.fail({ deliveryId: id })).failed, 1);
       },
       { dns: resolverWithout('mx1.halfdown.example') },
     ));
@@ -388,7 +388,7 @@ describe('delivery', () => {
           assert.deepEqual([attempt?.host, attempt?.reply], [`mx0.${domain}`, '452 No room']);
           // A deferral is no outage, so that other mail does not wait; and few servers are asked in vain.
           assert.deepEqual([(await wait())?.isBackingOff, world.mail.length], [false, 0]);
-          assert.equal((await run.delivery.fail(id)).failed, 1);
+          assert.equal((await run.delivery.fail({ deliveryId: id })).failed, 1);
         },
         { limits: { failuresBeforeBackOff: 1, backOffMs: 3_600_000, maxBackOffMs: 3_600_000 } },
       ));
@@ -400,7 +400,7 @@ describe('delivery', () => {
       const wait = async () => (await run.delivery.findWaiting([id]))[0];
       await until(async () => (await wait())?.attempts === 1, 'the attempt');
       assert.deepEqual([(await wait())?.lastReason, world.mail.length], ['smtp-deferred', 0]);
-      assert.equal((await run.delivery.fail(id)).failed, 1);
+      assert.equal((await run.delivery.fail({ deliveryId: id })).failed, 1);
     }));
 
   it('a message that cannot be sealed fails instead of being tried forever', () =>
@@ -421,7 +421,7 @@ describe('delivery', () => {
       await until(isWaiting, 'the reason');
       assert.deepEqual([run.outcomes.length, world.mail.length], [0, 0]);
       world.hasKey = true;
-      assert.deepEqual(await run.delivery.retryNow({ deliveryId: id }), { retried: 1, running: 0 });
+      assert.deepEqual(await run.delivery.retry({ deliveryId: id }), { retried: 1, running: 0 });
       await hasOutcomes(1);
       assert.deepEqual([run.outcomes[0]?.outcome, world.mail.length], ['sent', 1]);
     }));
@@ -523,7 +523,7 @@ describe('an attempt that failed', () => {
               `openhisp_delivery_attempts_failed_total{kind="message",reason="${reason}",class="new"} 1`,
             ),
           );
-        await run.delivery.fail(id);
+        await run.delivery.fail({ deliveryId: id });
       },
       { log, metrics },
     );
@@ -547,7 +547,7 @@ describe('attempts by class of the destination', () => {
             `attempt ${count} to be over`,
           );
         await attempts(1);
-        await run.delivery.retryNow({ deliveryId: waiting });
+        await run.delivery.retry({ deliveryId: waiting });
         await attempts(2);
         const text = await metrics.text();
         const value = (outcome: string, labels: string) =>
@@ -558,7 +558,7 @@ describe('attempts by class of the destination', () => {
         assert.equal(value('succeeded', 'kind="message",class="steady"'), '1');
         assert.equal(value('failed', 'kind="message",reason="unreachable",class="new"'), '1');
         assert.equal(value('failed', 'kind="message",reason="unreachable",class="failing"'), '1');
-        await run.delivery.fail(waiting);
+        await run.delivery.fail({ deliveryId: waiting });
       },
       { metrics },
     );
@@ -583,7 +583,7 @@ describe('actions of operators on the queue', () => {
         const isBackingOff = async () => (await run.delivery.findWaiting([id]))[0]?.isBackingOff === true;
         await until(isBackingOff, 'the back-off');
         world.addDomain('down.example', '127.0.0.1');
-        assert.deepEqual(await openOther().retryNow({ deliveryId: id }), { retried: 1, running: 0 });
+        assert.deepEqual(await openOther().retry({ deliveryId: id }), { retried: 1, running: 0 });
         await hasOutcomes(1);
         assert.equal(run.outcomes[0]?.outcome, 'sent');
         world.addDomain('down.example', '127.0.0.9');
@@ -649,7 +649,7 @@ describe('actions of operators on the queue', () => {
           .set({ recipients })
           .where('delivery_id', '=', `${id}-${at}`)
           .execute();
-      assert.deepEqual(await run.delivery.fail(`${id}-4`), { failed: 1, running: 0 });
+      assert.deepEqual(await run.delivery.fail({ deliveryId: `${id}-4` }), { failed: 1, running: 0 });
       await run.delivery.release('a.example');
       await hasOutcomes(6);
       assert.deepEqual(
@@ -725,7 +725,7 @@ describe('actions of operators on the queue', () => {
         (await run.delivery.findWaiting([id]))[0]?.attempts === 1;
       await until(isWaiting, 'the first attempt');
       world.answer = () => 'accept';
-      assert.deepEqual(await run.delivery.retryNow({ domain: 'a.example' }), { retried: 1, running: 0 });
+      assert.deepEqual(await run.delivery.retry({ domain: 'a.example' }), { retried: 1, running: 0 });
       await hasOutcomes(1);
       assert.equal(run.outcomes[0]?.outcome, 'sent');
     }));
@@ -734,12 +734,12 @@ describe('actions of operators on the queue', () => {
     withRun(async (id) => {
       await run.enqueue(id, ['x@waiting.example']);
       await until(() => connected.length === 1, 'the connection');
-      assert.deepEqual(await run.delivery.retryNow({ domain: 'Waiting.example' }), {
+      assert.deepEqual(await run.delivery.retry({ domain: 'Waiting.example' }), {
         retried: 0,
         running: 1,
       });
-      assert.deepEqual(await run.delivery.retryNow({ deliveryId: id }), { retried: 0, running: 1 });
-      assert.deepEqual(await run.delivery.retryNow({ deliveryId: 'other' }), { retried: 0, running: 0 });
+      assert.deepEqual(await run.delivery.retry({ deliveryId: id }), { retried: 0, running: 1 });
+      assert.deepEqual(await run.delivery.retry({ deliveryId: 'other' }), { retried: 0, running: 0 });
       connected[0]?.end('554 5.7.1 Go away\r\n');
       await hasOutcomes(1);
       assert.equal(connected.length, 1);
@@ -749,7 +749,7 @@ describe('actions of operators on the queue', () => {
     withRun(async (id) => {
       await run.delivery.hold('a.example', { reason: 'test', author: 'operator:jo' });
       await run.enqueue(id, ['x@a.example', 'y@a.example']);
-      assert.deepEqual(await run.delivery.fail(id), { failed: 2, running: 0 });
+      assert.deepEqual(await run.delivery.fail({ deliveryId: id }), { failed: 2, running: 0 });
       assert.deepEqual(
         run.outcomes.map(({ outcome, reason }) => [outcome, reason]),
         [
@@ -777,7 +777,7 @@ describe('actions of operators on the queue', () => {
         cursor = page.next;
       } while (cursor !== undefined);
       assert.deepEqual(seen, ids);
-      for (const id of ids) await run.delivery.fail(id);
+      for (const id of ids) await run.delivery.fail({ deliveryId: id });
       await run.delivery.release('a.example');
     }));
 });

@@ -308,9 +308,8 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
       isClosing.abort();
       stopListening();
       const ending = setTimeout(() => void options.smtp.close(), closeGraceMs).unref();
-      await Promise.all([worker.close(), sweeper.close(), outages.close()]);
+      await Promise.all([worker.close(), sweeper.close(), outages.close(), holds.close()]);
       clearTimeout(ending);
-      holds.close();
     },
   };
 }

@@ -2,7 +2,7 @@ import { CodedError, errorCode, errorText, isNoSocketCode } from '../../core/ind
 import type { RejectedRecipient } from '../../lib/smtp/index.ts';
 import { areExpired, type RefusedRecipient } from '../agent/index.ts';
 import type { DeliveryProblem } from './request.ts';
-import type { DeliveryFailureReason } from './failure-reason.ts';
+import type { DeliveryFailureReason } from './tables.ts';
 
 /** Why something failed, and whether a later attempt may end otherwise. */
 export interface Failure extends DeliveryProblem {

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
-import { countOf, errorCode, operatorName, type Clock, type Log } from '../../core/index.ts';
-import type { AnyTransaction, Storage } from '../../platform/index.ts';
+import { countOf, operatorName, type Clock, type Closable, type Log } from '../../core/index.ts';
+import { startRounds, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { firstAttemptGraceMs } from './claims.ts';
 import type { DeliveryTables } from './tables.ts';
 
@@ -8,13 +8,12 @@ import type { DeliveryTables } from './tables.ts';
 export interface Holds {
   has(domain: string): boolean;
   refresh(): Promise<void>;
-  close(): void;
 }
 
 export const holdTopic = 'delivery-hold';
 
 /** The destinations on hold, read on demand; for a process that delivers nothing. */
-export function readHolds(storage: Storage): Omit<Holds, 'close'> {
+export function readHolds(storage: Storage): Holds {
   let held: ReadonlySet<string> = new Set();
   return {
     has: (domain) => held.has(domain),
@@ -129,31 +128,16 @@ export async function releaseEnded(
 /** A command is another process, whose announcements do not reach this one on SQLite. */
 const refreshMs = 1_000;
 
-export async function createHolds(storage: Storage, log: Log): Promise<Holds> {
-  let held: ReadonlySet<string> = new Set();
-
-  async function refresh(): Promise<void> {
-    held = await findHeld(storage);
-  }
-
-  await refresh();
-  let isReading = false;
-  const timer = setInterval(() => {
-    if (isReading) return;
-    isReading = true;
-    // A database that is away is reported by all that needs it more.
-    refresh()
-      .catch(() => {})
-      .finally(() => (isReading = false));
-  }, refreshMs).unref();
-  const stopListening = storage.onAnnounced(holdTopic, () => {
-    refresh().catch((error: unknown) =>
-      log.warn({ code: errorCode(error), error }, 'destinations on hold could not be read'),
-    );
-  });
-  const close = (): void => {
-    clearInterval(timer);
-    stopListening();
+export async function createHolds(storage: Storage, log: Log): Promise<Holds & Closable> {
+  const holds = readHolds(storage);
+  await holds.refresh();
+  const rounds = startRounds({ name: 'delivery-holds', everyMs: refreshMs, log, work: holds.refresh });
+  const stopListening = storage.onAnnounced(holdTopic, rounds.wake);
+  return {
+    ...holds,
+    async close() {
+      stopListening();
+      await rounds.close();
+    },
   };
-  return { has: (domain) => held.has(domain), refresh, close };
 }

@@ -11,6 +11,7 @@
 export {
   type AttemptRow,
   type DestinationPage,
+  type Ended,
   type QueuedDestination,
   type QueuePage,
   type Retried,
@@ -26,7 +27,6 @@ export { describeHold, listHolds, type HeldDestination } from './holds.ts';
 export { isMailDue, measureQueue, findLastAttempt } from './measure-queue.ts';
 
 export type { CertificateListener, DeliveryOutcome, DeliveryRequest } from './request.ts';
-export type { DeliveryFailureReason } from './failure-reason.ts';
 export { reasonOfRefusal } from './failures.ts';
-export type { DeliveryKind, DeliveryTables } from './tables.ts';
+export type { DeliveryFailureReason, DeliveryKind, DeliveryTables } from './tables.ts';
 export { deliveryEncryptedColumns } from './queue.ts';

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
-import type { DeliveryFailureReason } from './failure-reason.ts';
-import type { DeliveryTables } from './tables.ts';
+import type { DeliveryFailureReason, DeliveryTables } from './tables.ts';
 
 /** All that waits for one destination. */
 export interface WaitingDestination {

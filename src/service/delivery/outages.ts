@@ -1,5 +1,5 @@
 import type { Closable, Log } from '../../core/index.ts';
-import { createFaultLog } from '../../platform/index.ts';
+import { startRounds } from '../../platform/index.ts';
 import type { DeliveryQueue } from './queue.ts';
 
 export interface OutageDependencies {
@@ -33,10 +33,10 @@ const rowsPerStatement = 500;
 const tickMs = 1_000;
 
 export function watchOutages({ queue, log, probeWaitsMs, reopen }: OutageDependencies): Outages {
-  const faults = createFaultLog('outages', log);
   /** In the order of their trials, but for the first ones. */
   const outages = new Map<string, Outage>();
-  const working = new Set<Promise<void>>();
+  const ended = new Set<string>();
+  let isRead = false;
   let isClosed = false;
 
   function schedule(domain: string, step: number): void {
@@ -52,28 +52,10 @@ export function watchOutages({ queue, log, probeWaitsMs, reopen }: OutageDepende
   async function makeAllDue(domain: string): Promise<void> {
     for (let after: string | undefined = ''; after !== undefined && !isClosed;)
       after = await queue.makeDue(domain, rowsPerStatement, after);
+    ended.delete(domain);
   }
 
-  async function tryOnes(domains: readonly string[]): Promise<void> {
-    for (const domain of domains) {
-      if (!(await queue.hasOutage(domain))) outages.delete(domain);
-      else {
-        await queue.makeOneDue(domain);
-        reopen(domain);
-      }
-    }
-  }
-
-  function run(work: () => Promise<void>): void {
-    const what = 'look after destinations that failed';
-    const running = work()
-      .then(() => faults.worked(what))
-      .catch((error: unknown) => faults.failed(what, error))
-      .finally(() => working.delete(running));
-    working.add(running);
-  }
-
-  function tick(): void {
+  function takeDue(): string[] {
     const due: string[] = [];
     for (const [domain, { step, tryAt }] of outages) {
       if (due.length === trialsAtOnce) break;
@@ -81,22 +63,33 @@ export function watchOutages({ queue, log, probeWaitsMs, reopen }: OutageDepende
       due.push(domain);
       schedule(domain, step + 1);
     }
-    if (due.length > 0) run(() => tryOnes(due));
+    return due;
   }
 
-  run(async () => {
-    for (const domain of await queue.findOutages()) note(domain);
-  });
-  const timer = setInterval(tick, Math.min(tickMs, probeWaitsMs[0] ?? tickMs)).unref();
+  async function work(): Promise<void> {
+    if (!isRead) for (const domain of await queue.findOutages()) note(domain);
+    isRead = true;
+    for (const domain of ended) await makeAllDue(domain);
+    for (const domain of takeDue()) {
+      if (await queue.hasOutage(domain)) {
+        await queue.makeOneDue(domain);
+        reopen(domain);
+      } else outages.delete(domain);
+    }
+  }
+
+  const everyMs = Math.min(tickMs, probeWaitsMs[0] ?? tickMs);
+  const rounds = startRounds({ name: 'outages', everyMs, log, work });
   return {
     note,
     end(domain) {
-      if (outages.delete(domain)) run(() => makeAllDue(domain));
+      if (!outages.delete(domain)) return;
+      ended.add(domain);
+      rounds.wake();
     },
     async close() {
       isClosed = true;
-      clearInterval(timer);
-      await Promise.all(working);
+      await rounds.close();
     },
   };
 }

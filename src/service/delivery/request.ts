@@ -1,8 +1,7 @@
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { AnyTransaction } from '../../platform/index.ts';
 import type { PathCertificate } from '../agent/index.ts';
-import type { DeliveryFailureReason } from './failure-reason.ts';
-import type { DeliveryKind } from './tables.ts';
+import type { DeliveryFailureReason, DeliveryKind } from './tables.ts';
 
 /** A message to deliver. */
 export interface DeliveryRequest {

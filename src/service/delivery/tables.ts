@@ -1,5 +1,3 @@
-import type { DeliveryFailureReason } from './failure-reason.ts';
-
 /**
  * The rows that this module owns. Times are milliseconds: `created_at` and `started_at` since 1970 (UTC) by
  * the machine's clock, all others by `Storage.clock`.
@@ -88,3 +86,21 @@ export type DeliveryKind = 'message' | 'mdn' | 'dsn';
 
 /** `partial`: some recipients were sent and some not, `deferred`: all are retried. */
 export type AttemptOutcome = 'sent' | 'partial' | 'deferred' | 'failed';
+
+/** Words of Decision 0012; their status codes are in `service/messaging/reasons.ts`. */
+export type DeliveryFailureReason =
+  | 'no-certificate'
+  | 'untrusted'
+  | 'sender-certificate'
+  | 'certificate-expired'
+  | 'unknown-recipient'
+  | 'domain-not-found'
+  | 'no-mail-host'
+  | 'dns-failed'
+  | 'unreachable'
+  | 'tls-failed'
+  | 'gateway-unavailable'
+  | 'smtp-deferred'
+  | 'smtp-rejected'
+  | 'cancelled'
+  | 'internal';

@@ -14,6 +14,7 @@ import {
   type HeldDestination,
   type QueuedDestination,
   type QueuePage,
+  type Ended,
   type Retried,
   type SelectedDestination,
   type Selection,
@@ -108,7 +109,7 @@ export interface MessagingOperator {
    * its client is notified. Destinations with an attempt in progress continue. Throws
    * MESSAGING_MESSAGE_NOT_FOUND.
    */
-  fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
+  fail(name: string): Promise<Ended>;
   /**
    * The signed evidence of a message's delivery. Throws MESSAGING_MESSAGE_NOT_FOUND,
    * MESSAGING_EVIDENCE_UNSIGNED.
@@ -133,9 +134,7 @@ export interface MessagingOperator {
   /** Makes the selected deliveries due now. Returns their number. */
   retrySelected(selected: readonly SelectedDestination[]): Promise<number>;
   /** Ends the selected deliveries that are not running: recipients fail with the reason `cancelled`. */
-  failSelected(
-    selected: readonly SelectedDestination[],
-  ): Promise<{ readonly failed: number; readonly running: number }>;
+  failSelected(selected: readonly SelectedDestination[]): Promise<Ended>;
   /** Makes all deliveries to a destination due now. */
   retryDestination(domain: string): Promise<Retried>;
   /**
@@ -355,13 +354,13 @@ export function createMessagingOperator(
     },
     async retry(name) {
       const message = await get('message.retry', name);
-      const result = await delivery.retryNow({ deliveryId: message.id });
+      const result = await delivery.retry({ deliveryId: message.id });
       await record('message.retry', { ...objectsOf(message), count: result.retried });
       return result;
     },
     async fail(name) {
       const message = await get('message.fail', name);
-      const result = await delivery.fail(message.id);
+      const result = await delivery.fail({ deliveryId: message.id });
       await record('message.fail', { ...objectsOf(message), ...result });
       return result;
     },
@@ -398,19 +397,19 @@ export function createMessagingOperator(
       return selected;
     },
     async retrySelected(selected) {
-      const count = await delivery.retryNamed(selected.map(({ id }) => id));
+      const { retried } = await delivery.retry({ ids: selected.map(({ id }) => id) });
       for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
         await record('queue.retry', { domain, count: some.length });
-      return count;
+      return retried;
     },
     async failSelected(selected) {
-      const result = await delivery.failNamed(selected.map(({ id }) => id));
+      const result = await delivery.fail({ ids: selected.map(({ id }) => id) });
       for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
         await record('queue.fail', { domain, count: some.length });
       return result;
     },
     async retryDestination(domain) {
-      const result = await delivery.retryNow({ domain });
+      const result = await delivery.retry({ domain });
       await record('queue.retry', { domain, count: result.retried });
       return result;
     },
