@@ -50,9 +50,8 @@ export { createLog, type LogLevel } from './log/create-log.ts';
 export { createMetrics, type LabelledValue, type Metrics } from './metrics/create-metrics.ts';
 export { createEmit, type EventTable, type Emit } from './metrics/events.ts';
 export { createFaultLog } from './work/fault-log.ts';
-export { memoryOfContent } from './work/memory-of-content.ts';
 export { startFairWorker, type FairWorker } from './work/fair-worker.ts';
-export type { AttemptVerdict, FairItem, FairLimits } from './work/fair-items.ts';
+export { memoryOfContent, type AttemptVerdict, type FairItem, type FairLimits } from './work/parties.ts';
 export {
   createLeases,
   isLeaseLost,

@@ -6,7 +6,7 @@ import { createTestDatabase, openTestStorage } from '../../../test/support/stora
 import type { Migration } from '../storage/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
 import { startFairWorker, type FairWorker } from './fair-worker.ts';
-import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
+import type { AttemptVerdict, FairItem, FairLimits } from './parties.ts';
 import { createLeases, requireLease, type LeaseColumns, type Leases } from './leases.ts';
 import { createDeadline } from '../../../test/support/time-scale.ts';
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fc } from '../../../test/support/fast-check.ts';
 import { createDeadline } from '../../../test/support/time-scale.ts';
 import { silentLog } from '../../core/index.ts';
-import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
+import type { AttemptVerdict, FairItem, FairLimits } from './parties.ts';
 import { startFairWorker, type FairWorker } from './fair-worker.ts';
 import { requireLease, type Leased, type Leases } from './leases.ts';
 

@@ -6,12 +6,17 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Closable, type Log } from '../../core/index.ts';
-import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { createFaultLog } from './fault-log.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
 import { createNap } from './nap.ts';
-import { createParties } from './parties.ts';
-import { isBackingOff, type Party } from './party.ts';
+import {
+  createParties,
+  isBackingOff,
+  type AttemptVerdict,
+  type FairItem,
+  type FairLimits,
+  type Party,
+} from './parties.ts';
 
 // The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fc } from '../../../test/support/fast-check.ts';
-import type { FairItem, FairLimits } from './fair-items.ts';
-import { createParties } from './parties.ts';
-import type { Party } from './party.ts';
+import { createParties, type FairItem, type FairLimits, type Party } from './parties.ts';
 
 const limits: FairLimits = {
   slots: 8,
