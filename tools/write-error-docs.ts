@@ -7,7 +7,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { responseKey, statusOfKind } from '../src/app/http/envelope.ts';
-import { fieldReasons } from '../src/app/http/field-reasons.ts';
+import { fieldReasons } from '../src/app/http/envelope.ts';
 import { CodedError, type ErrorKind, type ErrorTable } from '../src/core/index.ts';
 
 const root = path.resolve(import.meta.dirname, '..');

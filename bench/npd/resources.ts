@@ -5,8 +5,8 @@ import {
   placeWords,
   streetNames,
   streetTypes,
-} from '../../src/app/dev/sample-names.ts';
-import { hash32 } from '../../src/app/dev/sample-random.ts';
+} from '../../src/app/dev/sample-directory.ts';
+import { hash32 } from '../../src/app/dev/sample-directory.ts';
 import type { ZipPlace } from '../../src/lib/geo/index.ts';
 import {
   addressOf,

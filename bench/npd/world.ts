@@ -1,4 +1,4 @@
-import { hash32 } from '../../src/app/dev/sample-random.ts';
+import { hash32 } from '../../src/app/dev/sample-directory.ts';
 
 /**
  * An invented national directory: what each resource refers to follows from its number and the seed, so that a release of

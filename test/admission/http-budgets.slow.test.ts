@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import type { HispFastify } from '../../src/app/http/index.ts';
-import { sendBytes } from '../../src/app/http/messaging/send-bytes.ts';
+import { sendBytes } from '../../src/app/http/messaging/inbox-routes.ts';
 import { basic, startOauthServer, type OauthServer } from '../conformance/oauth-server.ts';
 import { waitUntil } from '../support/processes.ts';
 

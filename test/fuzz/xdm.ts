@@ -1,5 +1,5 @@
 import { isXdm, readMetadata, readXdm, sniffCcda, XdmError } from '../../src/lib/xdm/index.ts';
-import { writeZip } from '../../src/lib/xdm/zip-writer.ts';
+import { writeZip } from '../../src/lib/xdm/build-xdm.ts';
 import { main, type FuzzTarget } from './fuzz.ts';
 
 const tokens = [

@@ -1,18 +1,19 @@
 import type { DoctorOptions } from './doctor-options.ts';
-import { examineClock } from './examine-clock.ts';
 import { examineConsole } from './examine-console.ts';
 import { examineDns } from './examine-dns.ts';
 import { examineEdges } from './examine-edges.ts';
 import { examineListeners } from './examine-listeners.ts';
 import { examineMachine } from './examine-machine.ts';
 import { examineMail } from './examine-mail.ts';
-import { examineOrganizations } from './examine-organizations.ts';
-import { examineRelay } from './examine-relay.ts';
 import { examineSender } from './examine-sender.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
 import { findingsOf, type Finding } from './findings.ts';
-import { quoteForShell } from '../../core/index.ts';
+import { quoteForShell, errorText } from '../../core/index.ts';
+import { askTime } from './ask-time.ts';
+import { adviceForNearLimit, describeNearLimit } from '../../service/organizations/index.ts';
+import { resolveRelay } from '../../lib/smtp/index.ts';
+import { createOutgoingMail } from '../server/index.ts';
 
 /** Domains examined at the same time. */
 const concurrentDomains = 4;
@@ -69,4 +70,65 @@ function nothingHosted(only: string | undefined): Finding {
         `${only} is not hosted here.`,
         `openhisp domain list shows the hosted domains; openhisp domain add ${quoteForShell(only)} adds this one.`,
       );
+}
+
+const warningMs = 5_000;
+const errorMs = 60_000;
+
+/** This machine's clock, compared with a time server. */
+async function examineClock({
+  clock,
+  dns,
+  timeServer,
+  timeoutMs,
+}: DoctorOptions): Promise<readonly Finding[]> {
+  const finding = findingsOf('clock', timeServer.host);
+  try {
+    const offsetMs = await askTime({ ...timeServer, clock, dns, timeoutMs });
+    const seconds = `${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs > 0 ? 'slow' : 'fast'}`;
+    const advice =
+      'Synchronize it by NTP (systemd-timesyncd or chrony): certificates, tokens and windows depend on it.';
+    if (Math.abs(offsetMs) > errorMs) return [finding.error(`The clock is ${seconds}.`, advice)];
+    if (Math.abs(offsetMs) > warningMs) return [finding.warning(`The clock is ${seconds}.`, advice)];
+    return [finding.ok(`The clock is accurate to ${(Math.abs(offsetMs) / 1000).toFixed(1)} s.`)];
+  } catch (error) {
+    return [
+      finding.note(
+        `The clock could not be compared: ${errorText(error)}.`,
+        'Name a time server that can be reached with --time-server, or check with timedatectl.',
+      ),
+    ];
+  }
+}
+
+/** Limits of organizations that are reached, or nearly so. */
+async function examineOrganizations({ organizations, trust }: DoctorOptions): Promise<readonly Finding[]> {
+  const near = (await organizations?.findNearLimits(trust.countActiveAddresses)) ?? [];
+  return near.map((limit) =>
+    findingsOf('organization', limit.organizationId).warning(
+      describeNearLimit(limit),
+      adviceForNearLimit(limit),
+    ),
+  );
+}
+
+/** Examines the smart host, if there is one: reachability, certificate name and credentials. */
+async function examineRelay({ config, dns, timeoutMs }: DoctorOptions): Promise<readonly Finding[]> {
+  const { relayHost, relayPort, relayTls } = config.smtp;
+  if (relayHost === undefined) return [];
+  const place = `${relayHost} port ${relayPort}`;
+  const finding = findingsOf('relay', relayHost);
+  try {
+    const { smtp, port } = createOutgoingMail({ ...config, smtp: { ...config.smtp, timeoutMs } });
+    for (const { address } of (await resolveRelay(relayHost, dns)).hosts)
+      await smtp.check({ host: address, port });
+    return [finding.ok(`${place} accepts our mail (TLS: ${relayTls}).`)];
+  } catch (error) {
+    return [
+      finding.error(
+        `No mail can be sent: ${errorText(error)}`,
+        'Check smtp.relayHost, relayPort, relayTls, relayCaFile and the credentials, and the log of the relay.',
+      ),
+    ];
+  }
 }

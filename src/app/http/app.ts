@@ -1,7 +1,7 @@
-import fastify, { type FastifyServerOptions } from 'fastify';
+import fastify, { type FastifyServerOptions, type FastifyReply, type FastifyRequest } from 'fastify';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { ConnectionRefusal, Log } from '../../core/index.ts';
-import { createEmit, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
+import { createEmit, readTlsFiles, type Config, type Metrics, isLoopback } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import { addAdmission } from './admission.ts';
@@ -11,19 +11,18 @@ import { sendRefusal } from './error-map.ts';
 import { httpEvents } from './events.ts';
 import { healthRoutes, type DegradedComponent, type ReadinessChecks } from './health-routes.ts';
 import { limitConnections } from './limit-connections.ts';
-import { metricsRoute } from './metrics-route.ts';
-import { addObservation } from './observe.ts';
 import { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
 import { refuseUnparsed } from './refuse-unparsed.ts';
 import { refuseWhileClosing } from './refuse-while-closing.ts';
 import { addRequestId, chooseRequestId } from './request-id.ts';
-import { addScopeCheck } from './require-scope.ts';
+import { addScopeCheck, findClient } from './require-scope.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { tokenRoutes } from './token-route.ts';
 import type { HispFastify, RouteModule } from './types.ts';
 import { refuseWhileStuck } from './refuse-while-stuck.ts';
 import { addUnknownAddress } from './unknown-address.ts';
 import { compileValidator } from './validation.ts';
+import { HttpError } from './errors.ts';
 
 export interface HttpAppOptions {
   readonly config: Config['http'];
@@ -134,4 +133,60 @@ function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
       void sendRefusal(error, request, reply, log);
     },
   } as FastifyServerOptions;
+}
+
+/** `/metrics` in the text format of Prometheus; to others than this machine only if the operator says so. */
+function metricsRoute({
+  metrics,
+  isPublic,
+}: {
+  readonly metrics: Metrics;
+  readonly isPublic: boolean;
+}): RouteModule {
+  return (app) => {
+    app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+      if (!isPublic && !isLoopback(request.ip))
+        throw new HttpError('HTTP_ROUTE_UNKNOWN', 'metrics are for this machine');
+      return reply.type(metrics.contentType).send(await metrics.text());
+    });
+  };
+}
+
+const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/**
+ * One log line and one observation per request. The route's pattern stands for the address: query strings and
+ * path values may name persons.
+ */
+function addObservation(
+  app: HispFastify,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): void {
+  const duration = metrics.histogram({
+    name: 'openhisp_http_request_seconds',
+    help: 'Time from request to answer.',
+    labels: ['method', 'route', 'status'],
+    buckets: durationBuckets,
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    duration.observe(reply.elapsedTime / 1000, { method: request.method, route, status: reply.statusCode });
+    log.debug(describe(request, reply, route), 'request');
+  });
+}
+
+function describe(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: string,
+): Readonly<Record<string, unknown>> {
+  return {
+    requestId: request.id,
+    method: request.method,
+    route,
+    status: reply.statusCode,
+    durationMs: Math.round(reply.elapsedTime),
+    clientId: findClient(request)?.clientId,
+    remoteAddress: request.ip,
+  };
 }

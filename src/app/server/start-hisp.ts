@@ -27,7 +27,6 @@ import {
   startSmtp,
 } from './start-edges.ts';
 import { openIdSettingsOf } from './open-id-settings.ts';
-import { createServiceLog } from './service-log.ts';
 import type { Watch } from './daily-warnings.ts';
 import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
@@ -210,4 +209,16 @@ async function build(
     webhooks,
     close: () => resources.close(),
   };
+}
+
+/**
+ * Records in the audit trail that this node serves, and when it ends: from these rows `evidence pack` counts
+ * the time in service. After a crash, the next start names the last heartbeat.
+ */
+function createServiceLog({ audit, nodes }: Pick<CoreServices, 'audit' | 'nodes'>): Closable {
+  const record = (action: string, more: Readonly<Record<string, string>> = {}): Promise<void> =>
+    audit.record({ action, actor: 'system', outcome: 'ok', objects: { node: nodes.id, ...more } });
+  const { lostAt } = nodes;
+  void record('service.start', lostAt === undefined ? {} : { lostAt: lostAt.toISOString() });
+  return { close: () => record('service.stop') };
 }

@@ -6,7 +6,7 @@ import { type DnsAnswer, DnsError, type MxRecord } from '../dns/index.ts';
 import { checkEnvelope, isHostOrLiteral, isMailbox, readPath } from './address.ts';
 import { createConnectionTable, networkOf, replyToRefused } from './connection-table.ts';
 import { requirePublicHosts, resolveMailHosts } from './mail-hosts.ts';
-import { type CollectedMessage, collectMessage } from './message-collector.ts';
+import { type CollectedMessage, collectMessage } from './receive.ts';
 import { readReply } from './reply.ts';
 
 const local64 = 'a'.repeat(64);

@@ -9,7 +9,7 @@ import { isXdm } from './is-xdm.ts';
 import { readMetadata } from './read-metadata.ts';
 import { readXdm } from './read-xdm.ts';
 import type { XdmPackage } from './xdm-package.ts';
-import { writeZip } from './zip-writer.ts';
+import { writeZip } from './build-xdm.ts';
 import { readZip } from './zip-reader.ts';
 import { defaultXdmLimits } from './limits.ts';
 

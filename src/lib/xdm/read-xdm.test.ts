@@ -9,7 +9,7 @@ import { XdmError } from './errors.ts';
 import { hasPackageType, isXdm } from './is-xdm.ts';
 import { readMetadata } from './read-metadata.ts';
 import { readXdm } from './read-xdm.ts';
-import { writeZip, type ZipItem } from './zip-writer.ts';
+import { writeZip, type ZipItem } from './build-xdm.ts';
 
 const at = new Date('2026-11-21T10:36:55Z');
 const request = {

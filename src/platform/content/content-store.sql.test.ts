@@ -10,7 +10,7 @@ import type { Storage } from '../storage/storage.ts';
 import { createVault, type Vault } from '../vault/vault.ts';
 import { createContentStore, type ContentStore } from './content-store.ts';
 import { readReference } from './reference.ts';
-import type { ContentTables } from './tables.ts';
+import type { ContentTables } from './content-store.ts';
 
 const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
 let storage: Storage;

@@ -11,7 +11,6 @@ import { PlatformError } from '../errors.ts';
 import { tablesOf, type AnyTransaction, type Storage } from '../storage/storage.ts';
 import type { Vault } from '../vault/vault.ts';
 import { formatReference, chunkContext, readReference, type ContentReference } from './reference.ts';
-import type { ContentTables } from './tables.ts';
 
 /** Bytes per chunk; a content of up to this size stays in its owner's row. */
 const chunkBytes = sliceBytes;
@@ -172,4 +171,19 @@ async function deleteContent(db: Kysely<ContentTables>, id: string): Promise<voi
 
 function missing(id: string): PlatformError {
   return new PlatformError('PLATFORM_CONTENT_MISSING', `the chunks of content ${id} are missing`);
+}
+
+export interface ContentTables {
+  /** A content that is stored in chunks. */
+  content: {
+    id: string;
+    /** Time from which its chunks may be deleted; null while it has an owner. */
+    sweep_at: number | null;
+  };
+  content_part: {
+    content_id: string;
+    /** From 0. */
+    position: number;
+    sealed: Uint8Array;
+  };
 }

@@ -152,7 +152,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits) {
 
   const parties = new Map<string, Party<Item>>();
   const groups = new Map<string, Group<Item>>();
-  /** Groups of which something waits, the one served longest ago first: a Set keeps its order of insertion. */
+  /** Groups of which something waits, the one served longest ago first: a Set keeps the order of adding. */
   const queue = new Set<Group<Item>>();
   const all = perLane(noCounts);
   const answered = createGrowingCache<true>(maxAnswered);
@@ -266,9 +266,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits) {
   }
 
   /**
-   * True if there is memory for the item: small ones do not wait for large ones of their party. One that needs
-   * more than there is at all runs alone; a party with others leaves half of the memory. Once one has been
-   * passed by for some time, no other that takes memory begins.
+   * True if there is memory for the item: small ones do not wait for large ones of their party. One that
+   * needs more than there is at all runs alone; a party with others leaves half of the memory. Once one has
+   * been passed by for some time, no other that takes memory begins.
    */
   function fits(party: Party<Item>, item: Item, now: number): boolean {
     const { bytes = 0 } = item;

@@ -23,7 +23,7 @@ import {
 import type { Agent } from '../agent/index.ts';
 import { createAdmin, type DeliveryAdmin } from './admin.ts';
 import { attemptDestination, type AttemptResult } from './attempt.ts';
-import { createDestinationClasses } from './destination-classes.ts';
+import { createDestinationClasses } from './events.ts';
 import { deliveryEvents } from './events.ts';
 import { watchOutages } from './outages.ts';
 import { createHolds, releaseEnded } from './holds.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { PlatformError } from '../../errors.ts';
 import { tablesOf, type AnyTransaction, type Storage, type StoredValue } from '../storage.ts';
-import { openSnapshot, type SqliteSnapshot, type TableShape } from './sqlite-snapshot.ts';
-import { TableDigest } from './table-digest.ts';
+import { createHash } from 'node:crypto';
+import { openReader } from '../sqlite/files.ts';
 
 export interface StorageCopyOptions {
   /**
@@ -201,4 +201,92 @@ function requireSame(shape: TableShape, source: TableDigest, target: TableDigest
     'PLATFORM_STORAGE_COPY_DIFFERS',
     `table ${shape.name} differs: ${source.rowCount} rows with hash ${source.hash} in the file, ${target.rowCount} with ${target.hash} in PostgreSQL`,
   );
+}
+
+const modulus = 1n << 256n;
+
+/**
+ * Counts and hashes the rows of a table independently of their order: the sum of the rows' SHA-256 modulo
+ * 2^256. A row that is there twice counts twice.
+ */
+class TableDigest {
+  rowCount = 0;
+  #sum = 0n;
+
+  /** Takes a row's values in the order that all rows have. */
+  add(values: readonly StoredValue[]): void {
+    const hash = createHash('sha256');
+    for (const value of values) {
+      // Kind and length make different rows different texts.
+      if (value === null) hash.update('-');
+      else if (value instanceof Uint8Array) hash.update(`b${value.byteLength}:`).update(value);
+      else {
+        const text = String(value);
+        hash.update(`${typeof value === 'string' ? 't' : 'n'}${text.length}:${text}`);
+      }
+    }
+    this.rowCount++;
+    this.#sum = (this.#sum + BigInt(`0x${hash.digest('hex')}`)) % modulus;
+  }
+
+  /** 64 hexadecimal digits. */
+  get hash(): string {
+    return this.#sum.toString(16).padStart(64, '0');
+  }
+}
+
+interface TableShape {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** The state of a database file at one moment. */
+interface SqliteSnapshot {
+  /** Every table, those that others refer to before them. */
+  readonly tables: readonly TableShape[];
+  /** Values in the order of the shape's columns. One table at a time. */
+  rows(shape: TableShape): Iterable<readonly StoredValue[]>;
+  close(): void;
+}
+
+/** Opens a file for reading. Later writes to it are not seen. */
+function openSnapshot(file: string): SqliteSnapshot {
+  const { handle } = openReader(file);
+
+  function texts(sql: string, ...parameters: readonly string[]): string[] {
+    return handle
+      .prepare<unknown[], string>(sql)
+      .pluck()
+      .all(...parameters);
+  }
+
+  // The first read in the transaction fixes the state that all later ones see.
+  handle.exec('begin');
+  const names =
+    texts(`select name from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\'
+    order by name`);
+  const references = new Map(
+    names.map((name) => [name, texts('select distinct "table" from pragma_foreign_key_list(?)', name)]),
+  );
+  const ordered = new Set<string>();
+  const visit = (name: string): void => {
+    for (const other of references.get(name) ?? []) if (other !== name && !ordered.has(other)) visit(other);
+    ordered.add(name);
+  };
+  names.forEach(visit);
+  return {
+    tables: [...ordered].map((name) => ({
+      name,
+      columns: texts('select name from pragma_table_info(?) order by name', name),
+    })),
+    rows: ({ name, columns }) =>
+      handle
+        .prepare<[], readonly StoredValue[]>(
+          `select ${columns.map((column) => `"${column}"`).join(', ')} from "${name}"`,
+        )
+        .raw()
+        .safeIntegers()
+        .iterate(),
+    close: () => handle.close(),
+  };
 }

@@ -1,8 +1,7 @@
-import pg from 'pg';
+import pg, { type CustomTypesConfig } from 'pg';
 import { PlatformError } from '../../errors.ts';
 import { translatedError } from './errors.ts';
 import type { StatementRunner } from './run-query.ts';
-import { valueTypes } from './values.ts';
 
 /** Connection settings of one database. */
 export interface PostgresTarget {
@@ -187,4 +186,26 @@ export async function connectAlone(options: pg.ClientConfig): Promise<pg.Client>
     throw translatedError(error);
   }
   return client;
+}
+
+const { builtins } = pg.types;
+
+/**
+ * Values as SQLite gives them: 64-bit integers and sums as numbers, truth values as 0 or 1, blobs as bytes.
+ * Everything else is left to the driver.
+ */
+const valueTypes: CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') => {
+    if (format !== 'binary' && (oid === builtins.INT8 || oid === builtins.NUMERIC)) return toNumber;
+    if (format !== 'binary' && oid === builtins.BOOL) return toZeroOrOne;
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+};
+
+function toNumber(text: string): number {
+  return Number(text);
+}
+
+function toZeroOrOne(text: string): number {
+  return text === 't' ? 1 : 0;
 }

@@ -28,7 +28,7 @@ import { breaksConnection, isLockTimeout } from './errors.ts';
 import { measureTime } from './measured-time.ts';
 import { StatementRunner } from './run-query.ts';
 import { createSession, type SessionLock } from './session.ts';
-import { StatementNames } from './statements.ts';
+import { StatementNames } from './run-query.ts';
 import { streamQuery } from './stream-query.ts';
 import { maxGroups, retried, TransactionRunner } from './transactions.ts';
 

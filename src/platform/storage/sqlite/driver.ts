@@ -6,14 +6,14 @@ import {
   type Dialect,
   type Driver,
   type QueryResult,
+  SqliteQueryCompiler,
 } from 'kysely';
 import { PlatformError } from '../../errors.ts';
 import { translated } from './errors.ts';
 import { openReader, type SqliteFile } from './files.ts';
 import type { LogFlusher } from './flusher.ts';
 import { toParameters } from '../values.ts';
-import { StablePlanCompiler } from './query-compiler.ts';
-import { runOn } from './run-query.ts';
+import { runOn } from './files.ts';
 import type { SqliteWriter, WriterCounts } from './writer.ts';
 
 export interface SqliteDriverDependencies {
@@ -118,4 +118,15 @@ export function createSqliteDialect(driver: SqliteDriver): Dialect {
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new StablePlanCompiler(),
   };
+}
+
+/**
+ * Writes parameters as `+?`, which means the same and keeps their values out of the choice of a plan. SQLite
+ * prepares a statement again for each new value of a bare `?` in a join or a limit, which costs more than
+ * running it.
+ */
+export class StablePlanCompiler extends SqliteQueryCompiler {
+  protected override getCurrentParameterPlaceholder(): string {
+    return `+${super.getCurrentParameterPlaceholder()}`;
+  }
 }

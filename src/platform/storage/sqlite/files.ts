@@ -1,6 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
+import type { CompiledQuery, QueryResult } from 'kysely';
+import { toParameters } from '../values.ts';
 
 /** Statements kept prepared per connection. */
 const preparedStatements = 500;
@@ -51,4 +53,13 @@ function withStatements(handle: Database): SqliteFile {
       return statement;
     },
   };
+}
+
+/** Runs one compiled query at once. */
+export function runOn<R>(file: SqliteFile, query: CompiledQuery): QueryResult<R> {
+  const statement = file.prepare(query.sql);
+  const parameters = toParameters(query.parameters);
+  if (statement.reader) return { rows: statement.all(...parameters) as R[] };
+  const { changes } = statement.run(...parameters);
+  return { rows: [], numAffectedRows: BigInt(changes) };
 }

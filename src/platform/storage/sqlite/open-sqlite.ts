@@ -21,7 +21,7 @@ import { createCheckpointer } from './checkpointer.ts';
 import { createSqliteDialect, SqliteDriver } from './driver.ts';
 import { openReader, openWriter } from './files.ts';
 import { LogFlusher, type Sync } from './flusher.ts';
-import { StablePlanCompiler } from './query-compiler.ts';
+import { StablePlanCompiler } from './driver.ts';
 import { SqliteWriter, type WriterCounts } from './writer.ts';
 
 export interface SqliteOptions {

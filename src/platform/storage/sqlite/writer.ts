@@ -8,7 +8,7 @@ import type { Checkpointer } from './checkpointer.ts';
 import { isBusy, translated } from './errors.ts';
 import type { SqliteFile } from './files.ts';
 import type { LogFlusher } from './flusher.ts';
-import { runOn } from './run-query.ts';
+import { runOn } from './files.ts';
 
 /** Transactions that share one commit at most, and how long the first may wait for the last to begin. */
 const maxShared = 64;

@@ -7,7 +7,7 @@
 import type { Readable } from 'node:stream';
 import type { Clock, Log, RateLimitResult } from '../../../core/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
-import type { EntitySeed, SearchPool } from '../../../lib/provider-index/index.ts';
+import type { EntitySeed, SearchPool, Envelope } from '../../../lib/provider-index/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { DirectoryAnswer, WrittenAnswer } from '../answer.ts';
 import { DirectoryError } from '../errors.ts';
@@ -15,11 +15,10 @@ import type { DirectoryCaller } from '../guard/guard-client.ts';
 import { maxPageSize } from '../limits.ts';
 import type { AddressStates } from '../verification/address-states.ts';
 import type { VerifiedSearch } from '../verification/apply-verification.ts';
-import { makeBundle } from './bundle.ts';
 import { makeCapabilities, type CapabilityOptions } from './capabilities.ts';
 import { createOpenExport } from './export.ts';
 import { findIncluded } from './include.ts';
-import { createResourceMaker, type LocatedRecord } from './make-resources.ts';
+import { createResourceMaker, type LocatedRecord, type Resource } from './make-resources.ts';
 import { parseSince } from './dates.ts';
 import { parseExport, type ExportScope } from './parse-export.ts';
 import { warn, type OperationOutcome } from './outcome.ts';
@@ -239,4 +238,51 @@ function isFromGazetteer(record: LocatedRecord, gazetteer: Gazetteer): boolean {
   const point =
     (zip === '' ? undefined : gazetteer.findZip(zip)) ?? gazetteer.findCity(record.city, record.state);
   return point !== undefined && point.latitude === record.latitude && point.longitude === record.longitude;
+}
+
+interface BundleContent {
+  readonly total: number;
+  readonly found: number;
+  /** Writes the entries of the found resources, with commas between them, in an envelope. */
+  readonly writeFound: (envelope: Envelope) => Uint8Array;
+  readonly included: readonly Resource[];
+  readonly outcome: OperationOutcome | undefined;
+}
+
+/**
+ * The answer to a search as UTF-8 JSON text. `base` is the address of the FHIR service, without a slash at
+ * its end.
+ */
+function makeBundle(
+  base: string,
+  type: ResourceType,
+  { used, offset, count }: ParsedSearch,
+  { total, found, writeFound, included, outcome }: BundleContent,
+): Uint8Array {
+  const linkTo = (place: number): string => {
+    const parameters: SentParameters = place === 0 ? used : [...used, ['_offset', String(place)]];
+    const query = new URLSearchParams(
+      parameters.map(([name, value]): [string, string] => [name, value]),
+    ).toString();
+    return `${base}/${type}${query === '' ? '' : `?${query}`}`;
+  };
+  const server = JSON.stringify(base).slice(1, -1);
+  const entry = ({ type: kind, id, json }: Resource): string =>
+    `{"fullUrl":"${server}/${kind}/${id}","resource":${json},"search":{"mode":"include"}}`;
+  const next = offset + count;
+  const link = [
+    { relation: 'self', url: linkTo(offset) },
+    ...(count > 0 && next < total ? [{ relation: 'next', url: linkTo(next) }] : []),
+  ];
+  const others = [
+    ...included.map(entry),
+    ...(outcome === undefined ? [] : [JSON.stringify({ resource: outcome, search: { mode: 'outcome' } })]),
+  ];
+  const head = `{"resourceType":"Bundle","type":"searchset","total":${total},"link":${JSON.stringify(link)}`;
+  if (found === 0 && others.length === 0) return Buffer.from(`${head}}`);
+  const between = found > 0 && others.length > 0 ? ',' : '';
+  return writeFound({
+    before: Buffer.from(`${head},"entry":[`),
+    after: Buffer.from(`${between}${others.join(',')}]}`),
+  });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { findResourceId, type Span } from './find-resource-id.ts';
+import { findResourceId, type Span } from './passes.ts';
 import { parseResource } from './fhir.ts';
 import { readOriginal } from './read-original.ts';
 import { scanLines } from './scan-lines.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { Column } from './columns.ts';
+import { Column } from './staging.ts';
 import { IdTable, openScratch, PairTable, TextStore } from './scratch.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-npd-'));
