@@ -6,16 +6,19 @@ import type { CliContext } from './context.ts';
 import { notifyManager } from './notify-manager.ts';
 import { refuseWrongClock } from './refuse-wrong-clock.ts';
 
-// Loaded by the action: help starts without it.
+// Loaded by the action: help starts without them.
+const loadDirectory = () => import('../../service/directory/index.ts');
 const loadServer = () => Promise.all([import('../doctor/index.ts'), import('../server/index.ts')]);
 
 /** Adds `serve`: this HISP alone, as configured by its operator. */
 export function addServeCommand(serve: Command, context: CliContext): void {
   serve.action(async () => {
     const stops = hearStops(context);
-    const [{ createDomainChecks }, { startHisp }] = await loadServer();
     const config = await context.findInstallation();
     refuseWrongClock(systemClock);
+    const { readAhead } = await loadDirectory();
+    const ahead = readAhead(config.directory.snapshotDir);
+    const [{ createDomainChecks }, { startHisp }] = await loadServer();
     const log = createLog({ level: config.log.level as LogLevel });
     for (const variable of findIgnoredVariables(context.env))
       log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');
@@ -23,6 +26,7 @@ export function addServeCommand(serve: Command, context: CliContext): void {
       config,
       log,
       createDomainChecks,
+      ahead,
       onWaiting: (text) => void notifyManager(context.env, log, [`--status=${text}`]),
     });
     const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { threadScript } from '../../core/threads/index.ts';
 import { createDiscovery } from '../../lib/direct/index.ts';
 import { createDnsResolver, type DnsResolver, type DnsResolverOptions } from '../../lib/dns/index.ts';
@@ -22,6 +21,7 @@ import {
   createProcessJobs,
   formatState,
   type Directory,
+  type ReadAhead,
 } from '../../service/directory/index.ts';
 import { createProvisioning, type Provisioning } from '../../service/hosting/index.ts';
 import { createEdges, type Edges } from '../../service/edges/index.ts';
@@ -63,7 +63,11 @@ const dayMs = 86_400_000;
 /**
  * Builds the services on the core services. Messaging and webhooks work on nothing before they are started.
  */
-export async function buildServices(core: CoreServices, resources: Resources): Promise<Services> {
+export async function buildServices(
+  core: CoreServices,
+  resources: Resources,
+  ahead: ReadAhead | undefined,
+): Promise<Services> {
   const { config, clock } = core;
   const dns = resources.keep(createDnsResolver({ ...dnsOptionsOf(config), clock }));
   const allowPrivate = config.trust.allowsPrivateTargets;
@@ -74,7 +78,8 @@ export async function buildServices(core: CoreServices, resources: Resources): P
     await createDirectory({
       ...core,
       gazetteer: loadBuiltInGazetteer(),
-      snapshotDir: snapshotDirOf(config),
+      snapshotDir: config.directory.snapshotDir,
+      ahead,
       searchThreads: config.directory.searchThreads,
       limits: config.directory,
       uploads: {
@@ -120,11 +125,7 @@ function buildEdges(core: CoreServices): Edges {
 /** No more of the settings leaves this process than its helper needs. */
 function directoryProcessConfig(config: Config): DirectoryProcessConfig {
   const { storage, vault, directory, admission } = config;
-  return { storage, vault, directory: { ...directory, snapshotDir: snapshotDirOf(config) }, admission };
-}
-
-function snapshotDirOf({ directory, dataDir }: Config): string {
-  return directory.snapshotDir ?? path.join(dataDir, 'directory');
+  return { storage, vault, directory, admission };
 }
 
 function buildAgent(

@@ -2,7 +2,7 @@ import { systemClock, type Clock, type Closable, type Log } from '../../core/ind
 import { createGuardedFetch, followRetryAfter } from '../../lib/fetch/index.ts';
 import { startRounds, type Config, type Migration, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
-import type { Directory } from '../../service/directory/index.ts';
+import type { Directory, ReadAhead } from '../../service/directory/index.ts';
 import type { Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
@@ -59,6 +59,8 @@ export interface HispOptions {
   readonly createDomainChecks?: (
     core: Pick<CoreServices, 'config' | 'storage' | 'trust' | 'oauth' | 'clock'>,
   ) => DomainChecks;
+  /** The directory's snapshot, if it is being read already; closed with the rest. */
+  readonly ahead?: ReadAhead;
 }
 
 /** A running HISP. Closing it stops taking requests and mail, and lets work in progress finish. */
@@ -113,9 +115,11 @@ async function build(
     isSandbox = false,
     findPlayground = () => undefined,
     createDomainChecks,
+    ahead,
   }: HispOptions,
   resources: Resources,
 ): Promise<Hisp> {
+  if (ahead !== undefined) resources.keep(ahead);
   const config = fitMemory(given, memoryOfProcess());
   const core = await openCoreServices({ config, log, clock, migrations, onWaiting }, resources);
   const checkpoints = createCheckpointExport({
@@ -129,7 +133,7 @@ async function build(
   resources.keep({ close: () => checkpoints.finish() });
   resources.keep(createServiceLog(core));
   refuseUnreachable(config, await core.trust.listDomains());
-  const services = await buildServices(core, resources);
+  const services = await buildServices(core, resources, ahead);
   registerGauges(core);
   const watches: Readonly<Record<string, readonly [everyMs: number, watch: Watch]>> = {
     'key dates': [everyTenMinutes, createKeyWatch(core)],

@@ -66,6 +66,19 @@ test('a swap is over once a thread has warmed up; nobody waits for one that has 
   await pool.close();
 });
 
+test('a thread that has started before the first index searches the first large one', async () => {
+  const records = randomDirectory(26, 400);
+  const pool = createSearchPool({ threads: 1, heavyRows: 350, expectsLarge: true });
+  await pool.swap(build(records.slice(0, 10)));
+  await pool.swap(build(records));
+  const search = mock.method(pool.current as ProviderIndex, 'search');
+  const query = { filters: [], sort: [], offset: 0, limit: 400 };
+  const page = await pool.search(query);
+  assert.equal(search.mock.callCount(), 0);
+  assert.deepEqual(idsOf(page), searchPlainly(records, query).ids);
+  await pool.close();
+});
+
 test('changes reach the threads, those that start later too', async () => {
   const records = randomDirectory(22, 300);
   const gone = records.slice(0, 20);

@@ -25,6 +25,8 @@ export interface SearchPoolOptions {
    * everything in the calling thread, and so does a pool whose threads have not warmed up yet.
    */
   readonly threads: number;
+  /** True if the first index will be large enough for threads: one of them starts at once then. */
+  readonly expectsLarge?: boolean | undefined;
   /** Queries that look at more rows than this by estimate run in a worker; tests lower it. */
   readonly heavyRows?: number;
 }
@@ -92,11 +94,16 @@ const defaultHeavyRows = 30_000;
  * Keeps the index in use and threads that share it. Starting a thread costs about 50 ms and no copy of the
  * index.
  */
-export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: SearchPoolOptions): SearchPool {
+export function createSearchPool({
+  threads,
+  expectsLarge = false,
+  heavyRows = defaultHeavyRows,
+}: SearchPoolOptions): SearchPool {
   const holder = createIndexHolder();
   const script = threadScript('search-thread', import.meta.url);
   let pool: readonly SearchThread[] = [];
   let served: Served | undefined;
+  let hasLargeIndex = false;
   let isWarm = false;
   let isClosed = false;
 
@@ -158,6 +165,8 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
     return first && others.reduce((a, b) => (b.waiting < a.waiting ? b : a), first);
   }
 
+  if (expectsLarge && threads > 0) startThread();
+
   return {
     async search(query) {
       const index = currentIndex();
@@ -177,8 +186,9 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       const index = currentIndex();
       for (const thread of pool) void load(thread);
       // No query of a small index is heavy, and each thread takes some 30 MB.
-      const isFirstLarge = pool.length === 0 && threads > 0 && !isClosed && index.recordCount > heavyRows;
-      const loading = isFirstLarge ? load(startThread()) : undefined;
+      const isFirstLarge = !hasLargeIndex && threads > 0 && !isClosed && index.recordCount > heavyRows;
+      hasLargeIndex ||= isFirstLarge;
+      const loading = isFirstLarge ? load(pool[0] ?? startThread()) : undefined;
       if (!isWarm && index.recordCount > 0) {
         isWarm = true;
         await warmUp(index, (query) => threads === 0 || isLight(query, index));

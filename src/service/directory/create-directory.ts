@@ -33,6 +33,7 @@ import { createUploads, type UploadOptions } from './operator/uploads.ts';
 import { parseQuery } from './parse-query.ts';
 import { findHostedRecord, listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
+import type { ReadAhead } from './serve/read-ahead.ts';
 import { failAbandonedLoads } from './store/load-lock.ts';
 import { followSchedules } from './jobs/schedule.ts';
 import { seedOf } from './store/provisioned.ts';
@@ -116,6 +117,8 @@ export interface DirectoryOptions {
   readonly gazetteer: Gazetteer;
   /** Folder of the index snapshots. */
   readonly snapshotDir: string;
+  /** A snapshot that is being read already; closed with the first view. */
+  readonly ahead?: ReadAhead | undefined;
   /** Threads for heavy searches; 0 answers everything on the calling thread. */
   readonly searchThreads?: number;
   readonly limits?: Partial<DirectoryLimits>;
@@ -162,6 +165,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     log,
     nodeId: options.nodes?.id,
     snapshotDir,
+    ahead: options.ahead,
     searchThreads: options.searchThreads ?? 1,
     pollIntervalMs,
     changesBeforeRebuild: options.changesBeforeRebuild ?? changesBeforeRebuild,

@@ -58,6 +58,7 @@ export type { ImportProgress } from './load/progress.ts';
 export type { FoundRecord } from './operator/found-records.ts';
 export type { DirectoryOperator, ReportedLoad } from './operator/operator.ts';
 export type { UploadProgress } from './operator/uploads.ts';
+export { readAhead, type ReadAhead } from './serve/read-ahead.ts';
 export { failAbandonedLoads } from './store/load-lock.ts';
 export {
   oldDirectoryDays,

@@ -1,6 +1,7 @@
 import { errorText, type Log } from '../../../core/index.ts';
 import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import type { IndexThread } from '../index-thread/start-index-thread.ts';
+import type { ReadAhead } from './read-ahead.ts';
 import type { SnapshotFiles, SnapshotName } from '../store/snapshot-files.ts';
 import type { LoadRow, StateRow } from '../store/tables.ts';
 
@@ -21,6 +22,7 @@ export interface BaseChoice {
   /** Snapshots that could not be read; they are not tried again. */
   readonly unreadable: Set<string>;
   readonly thread: IndexThread;
+  readonly ahead: ReadAhead | undefined;
   readonly log: Log;
 }
 
@@ -55,13 +57,13 @@ export function isSame(a: SnapshotName, b: SnapshotName): boolean {
 }
 
 async function readBase(
-  { files, unreadable, thread, log }: BaseChoice,
+  { files, unreadable, thread, ahead, log }: BaseChoice,
   name: SnapshotName,
 ): Promise<BaseIndex | undefined> {
   const path = files.pathOf(name);
   if (unreadable.has(path)) return undefined;
   try {
-    return { name, bytes: await thread.load(path) };
+    return { name, bytes: await (ahead?.take(path) ?? thread.load(path)) };
   } catch (error) {
     unreadable.add(path);
     log.warn(

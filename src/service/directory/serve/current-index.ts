@@ -45,7 +45,7 @@ export interface CurrentIndexOptions extends ViewSourceOptions {
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;
   const faults = createFaultLog('directory', log);
-  const pool = createSearchPool({ threads: options.searchThreads });
+  const pool = createSearchPool({ threads: options.searchThreads, expectsLarge: options.ahead?.isLarge });
   const views = createViewSource(options, () => void poll());
   let served: SnapshotName | undefined;
   let running: Promise<void> | undefined;

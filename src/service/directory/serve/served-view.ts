@@ -8,6 +8,7 @@ import { seedOf } from '../store/provisioned.ts';
 import type { SnapshotFiles } from '../store/snapshot-files.ts';
 import { readChain } from '../store/state.ts';
 import type { DirectoryTables, LoadRow, StateRow } from '../store/tables.ts';
+import type { ReadAhead } from './read-ahead.ts';
 import { chooseBase, type BaseIndex } from './choose-base.ts';
 
 /** The searched view: an index and the changes since it was built. */
@@ -22,6 +23,7 @@ export interface ViewRequest {
   readonly storage: Storage;
   readonly thread: IndexThread;
   readonly files: SnapshotFiles;
+  readonly ahead: ReadAhead | undefined;
   readonly state: StateRow;
   readonly inMemory: readonly BaseIndex[];
   readonly unreadable: Set<string>;

@@ -9,6 +9,7 @@ import type { StateRow } from '../store/tables.ts';
 import { buildBase } from './build-base.ts';
 import type { BaseIndex } from './choose-base.ts';
 import { createRebuild } from './rebuild.ts';
+import type { ReadAhead } from './read-ahead.ts';
 import { findView, type ServedView } from './served-view.ts';
 
 export interface ViewSourceOptions {
@@ -19,6 +20,8 @@ export interface ViewSourceOptions {
   readonly changesBeforeRebuild: number;
   /** 0 leaves snapshots to the calling thread, too: a command ends sooner than a thread starts. */
   readonly searchThreads: number;
+  /** A snapshot that is being read already; closed with the first view. */
+  readonly ahead?: ReadAhead | undefined;
 }
 
 /** Makes views of the directory, from indexes in memory or snapshots where possible. */
@@ -31,7 +34,7 @@ export interface ViewSource extends Closable {
 
 /** `onNewIndex` is called when an index has been built in the background. */
 export function createViewSource(options: ViewSourceOptions, onNewIndex: () => void): ViewSource {
-  const { storage, log, changesBeforeRebuild } = options;
+  const { storage, log, changesBeforeRebuild, ahead } = options;
   const threads = new Set<IndexThread>();
   const unreadable = new Set<string>();
   let base: BaseIndex | undefined;
@@ -68,12 +71,14 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
     const inMemory = [rebuild.take(), base].filter((one) => one !== undefined);
     const maxChanges = changesBeforeRebuild * servedChangesFactor;
     return inThread((thread) =>
-      findView({ storage, thread, files, state, inMemory, unreadable, maxChanges, log }),
+      findView({ storage, thread, files, ahead, state, inMemory, unreadable, maxChanges, log }),
     );
   }
 
   async function findOrBuild(state: StateRow): Promise<ServedView> {
     const found = await find(state);
+    // The snapshot of another database, or an older one, is not kept.
+    await ahead?.close();
     if (found !== undefined) return found;
     // More changes than are served: the index that is being built already is nearer than one begun now.
     await rebuild.settled();
