@@ -334,6 +334,12 @@ describe('IMAP', () => {
     assert.ok((await dialogue.imap('SELECT INBOX')).untagged.includes('* 0 EXISTS'));
     await world.edges.accounts.disable(mallory);
     assert.match((await dialogue.imap('NOOP')).untagged[0] ?? '', /^\* BYE/);
+    const reader = await signedInImap(t);
+    await reader.imap('SELECT INBOX');
+    await world.edges.accounts.disable(alice);
+    const { untagged } = await reader.imap('FETCH 1:* (BODY.PEEK[])');
+    assert.deepEqual(untagged, ['* BYE This account was disabled']);
+    await world.edges.accounts.enable(alice);
     await assert.rejects(
       world.createAccount({ username: 'x', addresses: [mallory] }),
       /EDGES_ACCOUNT_SETTINGS_INVALID|does not belong/,
@@ -392,6 +398,17 @@ describe('POP3', () => {
     const last = await signedInPop3(t);
     assert.equal(await last.ask('STAT'), '+OK 0 0');
   });
+
+  for (const command of ['STAT', 'LIST', 'TOP 1 0', 'RETR 1', 'DELE 1', 'QUIT'])
+    it(`an account that was disabled is told to go at its ${command}, and nothing is removed`, async (t) => {
+      await receive('first');
+      const dialogue = await signedInPop3(t);
+      if (command === 'QUIT') await dialogue.ask('DELE 1');
+      await world.edges.accounts.disable(alice);
+      assert.equal(await dialogue.ask(command), '-ERR [AUTH] This account was disabled');
+      await world.edges.accounts.enable(alice);
+      assert.match((await (await signedInPop3(t)).ask('STAT')) ?? '', /^\+OK 1 /);
+    });
 
   it('two sessions of one mailbox: each keeps its numbers, and what each marked is removed', async (t) => {
     for (const subject of ['one', 'two', 'three']) await receive(subject);

@@ -230,6 +230,7 @@ class ImapSession {
 
   async #signedIn(command: Command, mailbox: Mailbox): Promise<Result> {
     const { name, words, tag } = command;
+    await (this.#current ?? mailbox).renew();
     switch (name) {
       case 'SELECT':
       case 'EXAMINE':

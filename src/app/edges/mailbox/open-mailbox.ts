@@ -53,7 +53,9 @@ export interface Mailbox {
   readonly name: MailboxName;
   /** Whether the account has a mailbox of sent messages. */
   readonly keepsSent: boolean;
-  /** Takes up what has come since. Throws EDGES_SIGN_IN_REFUSED once the account may no longer. */
+  /** For each command that touches mail. Throws EDGES_SIGN_IN_REFUSED once the account may no longer. */
+  renew(): Promise<void>;
+  /** Renews, and takes up what has come since. */
   refresh(): Promise<MailboxState>;
   /** All messages, whose memory is held until `closeList`. Throws EDGES_OVERLOADED. */
   openList(): Promise<MailItem[]>;
@@ -129,6 +131,9 @@ export function openMailbox(
   const origin = { remoteAddress };
   const key = { accountId, name };
   let session = signedIn;
+  async function renew(): Promise<void> {
+    session = await edges.signIns.renew(session, protocol);
+  }
 
   /** What waited for the addresses before the account had them. */
   async function fill(): Promise<void> {
@@ -260,8 +265,9 @@ export function openMailbox(
     get keepsSent() {
       return session.account.policies.keepsSent;
     },
+    renew,
     async refresh() {
-      session = await edges.signIns.renew(session, protocol);
+      await renew();
       if (name === 'Sent') {
         await refreshStates();
         const state = await mailboxes.state(key);

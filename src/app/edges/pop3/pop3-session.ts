@@ -85,7 +85,8 @@ class Pop3Session {
     this.#mailbox?.close();
   }
 
-  #run(word: string, rest: string): Promise<boolean> {
+  async #run(word: string, rest: string): Promise<boolean> {
+    await this.#mailbox?.renew();
     switch (word) {
       case 'QUIT':
         return this.#quit();
