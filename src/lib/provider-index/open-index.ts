@@ -217,7 +217,9 @@ function findByDistance(filters: readonly Selector[], circle: Circle, context: I
     return { count: near.count, bits: only.bits, near };
   }
   const rarest = Math.min(...filters.map(({ count }) => count));
-  const isFewInside = inside.count <= rarest;
+  // A set that is there is counted in the circle as it is.
+  const isFewInside =
+    inside.count <= rarest && (inside.count <= shortResult || filters.some(({ kind }) => kind !== 'bits'));
   const found = intersect(isFewInside || rarest <= shortResult ? [...filters, inside] : filters, context);
   const { count, rows } = found;
   if (rows === undefined) return nearMatches(circle, found, context);

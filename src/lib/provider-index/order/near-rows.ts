@@ -38,12 +38,14 @@ export function nearRows(
   return { ...found, count: inside };
 }
 
-// Counting a row where it is on the map costs this much of counting one of the set: its bit is looked for.
+// Counting a row where it is on the map costs this much of counting one of the set: its bit is looked for. If
+// the rows that are not in the set are counted, the number of all rows of each leaf is read, too.
 const mapRowCost = 0.7;
+const leafCost = 8;
 
 function countLeaves(map: PointMap, circle: Circle, bits: Uint32Array, count: number): Uint32Array {
-  const fewest = Math.min(count, map.codes.length - count);
-  return circle.inside.count * mapRowCost < fewest
+  const cost = Math.min(count, map.codes.length - count + leafCountOf(map) * leafCost);
+  return circle.inside.count * mapRowCost < cost
     ? countInside(map, circle, bits)
     : countByLeaf(map, bits, count);
 }
@@ -177,6 +179,8 @@ interface NearPoints {
   /** The matching rows of each. */
   readonly rows: Uint32Array;
   readonly nearer: number;
+  /** Rows so near the lower limit that nearer ones may come behind them. */
+  readonly doubtful: number;
 }
 
 /** The points that hold the places [from, to) counted from the center. */
@@ -185,10 +189,13 @@ export function pointsAround(near: NearRows, from: number, to: number): NearPoin
   const all: Counted = { chord: circle.chord, rows: count, points: Infinity };
   const guesses = sampleChords(near);
   const known = [{ chord: 0, rows: 0, points: 0 }, all];
-  const low = findPlace(near, from, 'below', known, guesses).chord;
-  const high = findPlace(near, to, 'above', known, guesses).chord;
+  const low = findPlace(near, from, 'below', known, guesses);
+  const high = findPlace(near, to, 'above', known, guesses).chord + chordTolerance;
   // Chords are approximate: points a little outside come along, and the exact order is made of all of them.
-  return collect(near, low - chordTolerance, high + chordTolerance);
+  const found = collect(near, low.chord, high, low.rows);
+  if (from - low.rows >= found.doubtful) return found;
+  const lower = low.chord - chordTolerance;
+  return collect(near, lower, high, countWithin(near, lower).rows);
 }
 
 // So many rows, or points, more than wanted cost less than another count.
@@ -269,12 +276,14 @@ function sampleChords(near: NearRows): Float64Array {
 }
 
 // Every point with matching rows from the lower limit on, up to the higher one or the circle's edge.
-function collect(near: NearRows, low: number, high: number): NearPoints {
+function collect(near: NearRows, low: number, high: number, nearer: number): NearPoints {
   const { map, circle } = near;
   const { tree } = map;
   const points: number[] = [];
   const rows: number[] = [];
   const [lowSquare, highSquare] = [Math.max(0, low) ** 2, high ** 2];
+  const doubtfulSquare = (Math.max(0, low) + 2 * chordTolerance) ** 2;
+  let doubtful = 0;
   const add = (point: number): void => {
     const own = rowsBetween(near, point, point + 1);
     if (own === 0) return;
@@ -296,12 +305,13 @@ function collect(near: NearRows, low: number, high: number): NearPoints {
       for (let point = first; point < end; point++) {
         const square = squaredChord(tree, circle.center, point);
         if (square < lowSquare || square > highSquare) continue;
-        if (isInside(map, circle, point, Math.sqrt(square))) add(point);
+        if (!isInside(map, circle, point, Math.sqrt(square))) continue;
+        add(point);
+        if (square < doubtfulSquare) doubtful += rowsBetween(near, point, point + 1);
       }
     },
   });
-  const { rows: nearer } = countWithin(near, Math.max(0, low));
-  return { points: Uint32Array.from(points), rows: Uint32Array.from(rows), nearer };
+  return { points: Uint32Array.from(points), rows: Uint32Array.from(rows), nearer, doubtful };
 }
 
 /** Points at the same distance, together with the places of their rows. */
