@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
-import { createOutsideZone, demoAddress, domains, type Sandbox } from '../../src/app/dev/index.ts';
+import {
+  createOutsideZone,
+  demoAddress,
+  domains,
+  type Sandbox,
+  type SandboxAuthority,
+} from '../../src/app/dev/index.ts';
 import { sealMessage } from '../../src/lib/direct/index.ts';
 import { readCertificate } from '../../src/lib/pki/index.ts';
 import { sendMail } from '../../src/lib/smtp/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/index.ts';
 
-/** A HISP whose certificate we trust and whose mail says whatever a test wants. */
+/** A HISP whose certificate we trust, if its authority is the sandbox's, and whose mail says whatever a test wants. */
 export interface HostilePeer {
   readonly address: DirectAddress;
   readonly domain: string;
@@ -22,10 +28,14 @@ export interface HostilePeer {
 /** Its mail server is at `mailAddress`; it need not exist. */
 export async function openHostilePeer(
   { world }: Pick<Sandbox, 'world'>,
-  { domain, mailAddress }: { readonly domain: string; readonly mailAddress: string },
+  {
+    domain,
+    mailAddress,
+    authority = world.authority,
+  }: { readonly domain: string; readonly mailAddress: string; readonly authority?: SandboxAuthority },
 ): Promise<HostilePeer> {
   const address = parseDirectAddress(`mallory@${domain}`);
-  const pair = await world.authority.issue({ domain });
+  const pair = await authority.issue({ domain });
   world.publish(
     createOutsideZone({ domain, mailHost: `mx.${domain}`, mailAddress, certificate: pair.certificate }),
   );

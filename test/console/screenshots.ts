@@ -9,9 +9,10 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { systemClock } from '../../src/core/index.ts';
-import { demoAddress, domains, partners } from '../../src/app/dev/index.ts';
+import { demoAddress, domains, openAuthority, partners } from '../../src/app/dev/index.ts';
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { monthsBefore, type MessagingTables } from '../../src/service/messaging/index.ts';
 import type { WebhookTables } from '../../src/service/webhook/index.ts';
 import { openConsoleWorld, until, type ConsoleWorld } from './console-world.ts';
 import { openHostilePeer } from './hostile-peer.ts';
@@ -150,15 +151,35 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
   const peer = await openHostilePeer(sandbox, {
     domain: 'direct.lakeview.example',
     mailAddress: '127.0.0.77',
+    authority: await openAuthority({
+      folder: path.join(sandbox.dataDir, 'lakeview-ca'),
+      name: 'Lakeview',
+      baseUrl: `${sandbox.world.side.baseUrl}/nothing`,
+      clock: systemClock,
+    }),
   });
-  const old = peer
-    .header('<a@direct.lakeview.example>')
-    .replace(/^Date: .*$/m, 'Date: Mon, 01 Jan 2001 00:00:00 +0000');
-  await peer.send(`${old}Subject: Referral\r\n\r\nText\r\n`);
+  await peer.send(`${peer.header('<a@direct.lakeview.example>')}Subject: Referral\r\n\r\nText\r\n`);
   sandbox.world.publish({
     name: 'direct.hillside.example',
     findRecords: () => Promise.reject(new Error('the name server is broken')),
   });
+  await storage
+    .tables<MessagingTables>()
+    .insertInto('usage_day')
+    .values(
+      [2310, 2544, 2705, 2618, 3120, 3342, 3290, 3511, 3808, 4110, 3987].map((messages, index) => ({
+        day: `${monthsBefore(new Date(), 11 - index)}-15`,
+        client_id: sandbox.credentials.clientId,
+        organization_id: 'operator',
+        domain: domains.own,
+        messages,
+        recipients: messages,
+        octets: 212_000 * messages,
+        delivered: messages - Math.round(messages / 90),
+        failed: Math.round(messages / 90),
+      })),
+    )
+    .execute();
   const bare = (id: string): string => id.replace('urn:uuid:', '');
   const near = '/directory?prov_spec_text=cardio&org_zip=60601&radius=100';
   return [
@@ -172,7 +193,7 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       target: '/inbound?state=refused',
       prepare: async (page) => {
         await page.locator('main [data-row]').first().click();
-        await page.locator('main [data-up]').waitFor();
+        await page.getByRole('heading', { name: 'Signer' }).waitFor();
       },
     },
     {

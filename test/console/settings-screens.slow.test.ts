@@ -153,6 +153,12 @@ describe('the screens of settings', { skip }, () => {
       'only rows of that operator',
     );
     assert.ok((await page.getByText('client.create').count()) > 0, 'the created client is among them');
+    const facts = (await page.locator('.audit-objects .faint').allInnerTexts()).map((text) => text.trim());
+    assert.ok(facts.includes('client'), 'facts have names in words');
+    assert.deepEqual(
+      facts.filter((text) => /[A-Z_]/.test(text)),
+      [],
+    );
     assert.equal(await page.getByRole('link', { name: 'Export' }).count(), 0, 'an operator exports nothing');
     await check('audit');
   });
@@ -172,7 +178,7 @@ describe('the screens of settings', { skip }, () => {
     await other.getByRole('button', { name: 'More filters' }).click();
     await other.getByLabel('From', { exact: true }).fill('2026-01-02T03:04');
     const first = asked();
-    await other.getByRole('button', { name: 'Show', exact: true }).click();
+    await other.getByRole('button', { name: 'Search', exact: true }).click();
     assert.equal(await first, '2026-01-02T11:04:00.000Z');
     await other.waitForURL(/from=/);
     const link = other.url();

@@ -73,6 +73,28 @@ describe('"Try it out" on the page of the API', needsBrowser, () => {
     assert.equal(answer.messageStatus, 'processed');
   });
 
+  it('wears the colors and the font of the console, in the dark, too', async () => {
+    const colorOf = (selector: string, name: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, of) => getComputedStyle(element).getPropertyValue(of), name);
+    assert.equal(await colorOf('body', 'background-color'), 'rgb(251, 252, 251)');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.reload();
+    await page.locator('.opblock').first().waitFor();
+    for (const [selector, name, value] of [
+      ['body', 'background-color', 'rgb(15, 20, 19)'],
+      ['.opblock', 'background-color', 'rgb(21, 27, 26)'],
+      ['.opblock-summary-path', 'color', 'rgb(229, 235, 233)'],
+      ['.btn.authorize', 'background-color', 'rgb(92, 202, 189)'],
+    ] as const)
+      assert.equal(await colorOf(selector, name), value, `${selector} ${name}`);
+    assert.ok(
+      await page.evaluate("document.fonts.load('14px Inter').then(([font]) => font?.status === 'loaded')"),
+    );
+  });
+
   it('violates no rule of its content policy, and sends no request to another host', () => {
     assert.deepEqual(complaints, []);
   });

@@ -6,7 +6,6 @@ import type { Oauth } from '../../service/oauth/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import { resolversOf, type CheckedRecord, type DomainChecks } from '../server/index.ts';
 import { listDomainRecords, type DomainRecord } from './domain-records.ts';
-import { examineDomain } from './examine.ts';
 import { usualTimeServer } from './usual-time-server.ts';
 import { readWorldPorts } from './world-ports.ts';
 
@@ -44,7 +43,7 @@ export function createDomainChecks(parts: DomainCheckParts): DomainChecks {
     },
     examine: (domain) =>
       withDns(async (dns) =>
-        examineDomain(domain, {
+        (await import('./examine.ts')).examineDomain(domain, {
           ...parts,
           clients: parts.oauth.clients,
           dns,

@@ -1,6 +1,9 @@
 import { createGuardedDownload } from '../../lib/fetch/index.ts';
 import type { Config } from '../../platform/index.ts';
-import { openRelease, readReleaseDigest, type ReleaseOpener } from '../../service/directory/index.ts';
+import type { ReleaseOpener } from '../../service/directory/index.ts';
+
+// Loaded by the call: commands that open no release need nothing of it.
+const loadDirectory = () => import('../../service/directory/index.ts');
 
 /** Time for lookup, connection and the head of an answer, and without a byte of a body. */
 const timeoutMs = 30_000;
@@ -19,14 +22,14 @@ export function createReleaseOpener({
     allowsPlainHttp: directory.allowsPrivateTargets,
   });
   return {
-    open: (source, onProgress) =>
-      openRelease({
+    open: async (source, onProgress) =>
+      (await loadDirectory()).openRelease({
         source,
         workDir: directory.workDir,
         minFreeBytes: admission.minFreeDiskBytes,
         download,
         ...(onProgress && { onProgress }),
       }),
-    readDigest: (source) => readReleaseDigest({ source, download }),
+    readDigest: async (source) => (await loadDirectory()).readReleaseDigest({ source, download }),
   };
 }

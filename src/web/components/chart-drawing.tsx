@@ -14,6 +14,8 @@ export interface ChartProps {
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number | null) => string;
+  /** The times are days or months of UTC, so they have their names there. */
+  readonly isUtc?: boolean;
 }
 
 const height = 120;
@@ -21,7 +23,7 @@ const height = 120;
 /**
  * The drawing alone. It is created once and then updated, so that the memory of an open page does not grow.
  */
-export function ChartDrawing({ times, series, format }: ChartProps): ReactNode {
+export function ChartDrawing({ times, series, format, isUtc = false }: ChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const names = series.map(({ name, color }) => `${name}:${color}`).join();
@@ -33,7 +35,7 @@ export function ChartDrawing({ times, series, format }: ChartProps): ReactNode {
     const draw = (): void => {
       plot.current?.destroy();
       plot.current = new uPlot(
-        optionsFor(element, latest.current.series, (value) => latest.current.format(value)),
+        optionsFor(element, latest.current.series, isUtc, (value) => latest.current.format(value)),
         dataOf(latest.current),
         element,
       );
@@ -53,7 +55,7 @@ export function ChartDrawing({ times, series, format }: ChartProps): ReactNode {
       plot.current?.destroy();
       plot.current = undefined;
     };
-  }, [names]);
+  }, [names, isUtc]);
 
   useEffect(() => {
     latest.current = { times, series, format };
@@ -70,6 +72,7 @@ function dataOf({ times, series }: Pick<ChartProps, 'times' | 'series'>): uPlot.
 function optionsFor(
   element: HTMLElement,
   series: readonly Series[],
+  isUtc: boolean,
   format: (value: number | null) => string,
 ): uPlot.Options {
   const style = getComputedStyle(element);
@@ -83,8 +86,10 @@ function optionsFor(
   return {
     width: element.clientWidth,
     height,
-    padding: [8, 4, 0, 0],
+    // Names of months are wider than times.
+    padding: [8, isUtc ? 28 : 4, 0, 0],
     legend: { show: false },
+    ...(isUtc && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') }),
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
@@ -94,6 +99,7 @@ function optionsFor(
         size: 26,
         space: 80,
         values: [
+          [3600 * 24 * 28, '{MMM} {YYYY}', null, null, null, null, null, null, 1],
           [3600 * 24, '{MMM} {D}', null, null, null, null, null, null, 1],
           [60, '{HH}:{mm}', null, null, null, null, null, null, 1],
           [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1],

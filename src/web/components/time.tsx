@@ -112,11 +112,12 @@ export function formatNumber(value: number): string {
   return numbers.format(value);
 }
 
-/** 812 B, 4.1 kB, 2.0 MB */
+/** 812 B, 4.1 kB, 2.0 MB, 7.5 GB */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1_000_000_000) return `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return `${(bytes / 1_000_000_000).toFixed(1)} GB`;
 }
 
 /** An ISO time as a `DateField` takes it, to the minute; empty if it is no time. */

@@ -1,5 +1,8 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import { packageRoot } from '../../../core/index.ts';
 import type { scopeNames } from '../../../service/oauth/index.ts';
 import { exampleRecipient, exampleSender } from '../messaging/schemas.ts';
 import type { HispFastify } from '../types.ts';
@@ -84,6 +87,14 @@ export async function addDocument(
       css: [{ filename: 'openhisp.css', content: pageStyles }],
     },
   });
+  // The console's, which a checkout may not have built.
+  const [font] = globSync(path.join(packageRoot, 'dist/console/assets/inter-*.woff2'));
+  if (font !== undefined) {
+    const bytes = readFileSync(font);
+    app.get('/docs/inter.woff2', { schema: { hide: true } }, async (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=86400').type('font/woff2').send(bytes),
+    );
+  }
   app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
 }

@@ -7,11 +7,12 @@ import { usePagedRows } from '../../api/pages.ts';
 import { useMay, useMayWhole } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateField } from '../../components/date-field.tsx';
-import { Field } from '../../components/fields.tsx';
+import { Field, FilterSelect } from '../../components/fields.tsx';
 import { periodOf, RangeControl } from '../../components/range-control.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time, toLocal, useNow } from '../../components/time.tsx';
+import { labelOf } from '../directory/search-fields.ts';
 import { messagePath, testerOf } from '../messages/message-path.ts';
 
 const names = [
@@ -102,9 +103,20 @@ export function AuditScreen(): ReactNode {
             setParameters(new URLSearchParams(withoutEmpty({ ...filters, from: '', to: '', ...range })))
           }
         />
+        {selects.map(([name, label, options]) => (
+          <FilterSelect
+            key={name}
+            label={label}
+            value={filters[name] ?? ''}
+            options={options}
+            onValue={(value) =>
+              setParameters(new URLSearchParams(withoutEmpty({ ...filters, [name]: value })))
+            }
+          />
+        ))}
       </div>
       <FilterForm
-        key={JSON.stringify({ ...filters, when: '', after: '', before: '' })}
+        key={JSON.stringify({ ...filters, when: '', after: '', before: '', group: '', outcome: '' })}
         filters={filters}
         onFilter={(next) => setParameters(new URLSearchParams(next))}
       />
@@ -170,6 +182,29 @@ export function AuditScreen(): ReactNode {
     </Screen>
   );
 }
+
+const selects = [
+  [
+    'group',
+    'Rows',
+    [
+      ['', 'everything'],
+      ['changes', 'changes only'],
+      ['access', 'access'],
+      ['delivery', 'delivery'],
+    ],
+  ],
+  [
+    'outcome',
+    'Outcome',
+    [
+      ['', 'any'],
+      ['ok', 'ok'],
+      ['refused', 'refused'],
+      ['failed', 'failed'],
+    ],
+  ],
+] as const;
 
 const tones: Readonly<Record<AuditEntry['outcome'], Level>> = {
   ok: 'none',
@@ -238,11 +273,11 @@ function FilterForm({
   onFilter(filters: Filters): void;
 }): ReactNode {
   const [isOpen, setOpen] = useState(
-    (['action', 'outcome', 'requestId', 'from', 'to'] as const).some((name) => filters[name] !== undefined),
+    (['action', 'requestId', 'from', 'to'] as const).some((name) => filters[name] !== undefined),
   );
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
-    const { when, after, before } = filters;
+    const { when, after, before, group, outcome } = filters;
     const typed = Object.fromEntries(
       [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
         typeof value === 'string' ? [[name, value.trim()]] : [],
@@ -250,20 +285,11 @@ function FilterForm({
     );
     // The exact times of the form, if there are some, come before the period.
     const range = typed['from'] || typed['to'] ? {} : { when, after, before };
-    onFilter(withoutEmpty({ ...toUtc(typed), ...range }));
+    onFilter(withoutEmpty({ ...toUtc(typed), ...range, group, outcome }));
   }
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <form className="audit-form" role="search" aria-label="Audit" onSubmit={submit}>
-      <label className="field">
-        <span>Show</span>
-        <select name="group" defaultValue={filters.group ?? ''}>
-          <option value="">everything</option>
-          <option value="changes">changes</option>
-          <option value="access">access</option>
-          <option value="delivery">delivery</option>
-        </select>
-      </label>
       <label className="field is-wide">
         <span>Actor</span>
         <input
@@ -314,15 +340,6 @@ function FilterForm({
             />
           </label>
           <label className="field">
-            <span>Outcome</span>
-            <select name="outcome" defaultValue={filters.outcome ?? ''}>
-              <option value="">any</option>
-              <option value="ok">ok</option>
-              <option value="refused">refused</option>
-              <option value="failed">failed</option>
-            </select>
-          </label>
-          <label className="field">
             <span>Request id</span>
             <input type="text" name="requestId" spellCheck={false} defaultValue={filters.requestId ?? ''} />
           </label>
@@ -340,7 +357,7 @@ function FilterForm({
           </button>
         )}
         <button type="submit" className="primary">
-          Show
+          Search
         </button>
       </span>
     </form>
@@ -361,12 +378,14 @@ function Objects({
 }): ReactNode {
   return (
     <ul className="audit-objects on-demand">
-      {Object.entries(entry.objects).map(([name, value]) => (
-        <li key={name}>
-          <span className="faint">{name}</span>{' '}
-          <ObjectValue value={String(value)} messageName={nameOf(entry)} onFilter={onFilter} />
-        </li>
-      ))}
+      {Object.entries(entry.objects)
+        .filter(([, value]) => value !== '')
+        .map(([name, value]) => (
+          <li key={name}>
+            <span className="faint">{wordsOf(name)}</span>{' '}
+            <ObjectValue value={String(value)} messageName={nameOf(entry)} onFilter={onFilter} />
+          </li>
+        ))}
       {entry.requestId !== '' && (
         <li>
           <span className="faint">request</span>{' '}
@@ -378,6 +397,13 @@ function Objects({
     </ul>
   );
 }
+
+/** The name of a fact as it is said: `clientId` is the client, `org_zip` the field of the directory. */
+const wordsOf = (name: string): string =>
+  labelOf(name)
+    .replaceAll(/([a-z])([A-Z])|_/g, '$1 $2')
+    .toLowerCase()
+    .replace(/(?<=.) id$/, '');
 
 /** Of the one message of a row, whose Message-ID others may have. */
 const nameOf = ({ action, objects }: AuditEntry): string | undefined =>
@@ -407,6 +433,9 @@ function ObjectValue({
       </Link>
     );
   if (uuid.test(value)) return <span title={value}>{value.slice(0, 8)}…</span>;
+  if (/^[0-9a-f]{16}$/.test(value)) return <span title={`keyed hash ${value}`}>hidden</span>;
+  if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return <Time at={value} as="zoned" />;
+  if (value === 'true' || value === 'false') return value === 'true' ? 'yes' : 'no';
   if (/^[^@\s<>]+@[^@\s<>]+$/.test(value))
     return (
       <button type="button" className="link" onClick={() => onFilter({ address: value })}>

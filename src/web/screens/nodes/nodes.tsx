@@ -61,6 +61,7 @@ export function NodesScreen(): ReactNode {
         <>
           <Table
             caption="Nodes"
+            isLines
             rows={nodes.data.result}
             idOf={({ id }) => id}
             columns={[

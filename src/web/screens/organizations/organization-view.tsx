@@ -136,10 +136,26 @@ function Lines({ lines }: { readonly lines: readonly string[] }): ReactNode {
   );
 }
 
-function Limits({ details: { limits, used } }: { readonly details: OrganizationDetails }): ReactNode {
+function Limits({
+  details: {
+    limits,
+    used,
+    organization: { id },
+  },
+}: {
+  readonly details: OrganizationDetails;
+}): ReactNode {
   const limited = limitWords.filter(([name]) => limits[name] !== null);
   return (
-    <Section title="Limits" note="What would pass one is refused.">
+    <Section
+      title="Limits"
+      note="What would pass one is refused."
+      actions={
+        <Link href={`/usage?organization=${encodeURIComponent(id)}`} className="button">
+          Usage by month
+        </Link>
+      }
+    >
       {limited.length === 0 ? (
         <EmptyState title="No limits" />
       ) : (
@@ -150,9 +166,6 @@ function Limits({ details: { limits, used } }: { readonly details: OrganizationD
           ])}
         />
       )}
-      <p>
-        <Link href="/usage">Usage by month</Link>
-      </p>
     </Section>
   );
 }

@@ -25,7 +25,11 @@ const columns: readonly Column<QueueDestination>[] = [
     cell: ({ messages, reports }) => (
       <>
         {formatNumber(messages)}{' '}
-        {reports > 0 && <span className="sub">+ {formatNumber(reports)} MDNs, DSNs</span>}
+        {reports > 0 && (
+          <span className="sub">
+            + {formatNumber(reports)} {reports === 1 ? 'MDN or DSN' : 'MDNs, DSNs'}
+          </span>
+        )}
       </>
     ),
   },

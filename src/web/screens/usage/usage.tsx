@@ -105,7 +105,7 @@ export function UsageScreen(): ReactNode {
       {rows.data === undefined && rows.error === null && <LoadingState />}
       {rows.error !== null && <ErrorState error={rows.error} onRetry={() => void rows.refetch()} />}
       {line.data !== undefined && line.data.result.length > 0 && (
-        <Totals rows={line.data.result} isOneMonth={isOneMonth} />
+        <Totals rows={line.data.result} {...months} isOneMonth={isOneMonth} />
       )}
       {rows.data !== undefined && (
         <Section
@@ -154,17 +154,37 @@ export function UsageScreen(): ReactNode {
 const tile = { tone: 'none', href: '/messages' } as const;
 const formatCount = (value: number | null): string => (value === null ? '–' : formatNumber(value));
 
+/** All months, or days of the one month, that are not in the future: those without a message are zero. */
+function pointsOf(from: string, to: string, isOneMonth: boolean): readonly string[] {
+  const points: string[] = [];
+  const date = new Date(`${from}-01`);
+  const today = new Date().toISOString().slice(0, 10);
+  for (;;) {
+    const day = date.toISOString().slice(0, 10);
+    if (day.slice(0, 7) > to || day > today) return points;
+    points.push(isOneMonth ? day : day.slice(0, 7));
+    if (isOneMonth) date.setUTCDate(date.getUTCDate() + 1);
+    else date.setUTCMonth(date.getUTCMonth() + 1);
+  }
+}
+
 function Totals({
   rows,
+  from,
+  to,
   isOneMonth,
 }: {
   readonly rows: readonly UsageRow[];
+  readonly from: string;
+  readonly to: string;
   readonly isOneMonth: boolean;
 }): ReactNode {
-  const times = useMemo(
-    () => rows.map(({ day, month }) => Date.parse(isOneMonth ? day : `${month}-01`) / 1000),
-    [rows, isOneMonth],
-  );
+  const points = useMemo(() => pointsOf(from, to, isOneMonth), [from, to, isOneMonth]);
+  const times = useMemo(() => points.map((point) => Date.parse(point) / 1000), [points]);
+  const courseOf = (name: 'messages' | 'failed'): readonly number[] => {
+    const values = new Map(rows.map((row) => [isOneMonth ? row.day : row.month, row[name]]));
+    return points.map((point) => values.get(point) ?? 0);
+  };
   const sum = (name: 'messages' | 'recipients' | 'octets' | 'delivered' | 'failed'): number =>
     rows.reduce((total, row) => total + row[name], 0);
   const recipients = sum('recipients');
@@ -190,15 +210,16 @@ function Totals({
           { name: 'Failed', value: formatNumber(sum('failed')), note: share(sum('failed')), ...tile },
         ]}
       />
-      {/* One point is no course. */}
+      {/* One point, on the first day of a month, is no course. */}
       {times.length > 1 && (
         <Chart
           title={isOneMonth ? 'Messages per day' : 'Messages per month'}
           times={times}
+          isUtc
           format={formatCount}
           series={[
-            { name: 'messages', color: 'accent', values: rows.map(({ messages }) => messages) },
-            { name: 'failed', color: 'failed', values: rows.map(({ failed }) => failed) },
+            { name: 'messages', color: 'accent', values: courseOf('messages') },
+            { name: 'failed', color: 'failed', values: courseOf('failed') },
           ]}
         />
       )}
@@ -206,9 +227,16 @@ function Totals({
   );
 }
 
+const monthText = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'long', timeZone: 'UTC' });
+const dayText = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+
 const named = {
-  month: { name: 'Month', cell: ({ month }) => month, sortBy: ({ month }) => month },
-  day: { name: 'Day', cell: ({ day }) => day, sortBy: ({ day }) => day },
+  month: {
+    name: 'Month',
+    cell: ({ month }) => monthText.format(new Date(month)),
+    sortBy: ({ month }) => month,
+  },
+  day: { name: 'Day', cell: ({ day }) => dayText.format(new Date(day)), sortBy: ({ day }) => day },
   organization: {
     name: 'Organization',
     isFlexible: true,
