@@ -18,12 +18,12 @@ import {
   type Sandbox,
 } from '../../src/app/dev/index.ts';
 import { needsBrowser, openBrowser } from '../support/browser.ts';
-import { createDeadline } from '../support/time-scale.ts';
+import { createDeadline, timeScale } from '../support/time-scale.ts';
 
 /** For `describe(…, { skip })`. */
 export const { skip } = needsBrowser;
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const waitMs = 30_000;
+const waitMs = 30_000 * timeScale();
 
 /** Long enough for the partner's answer on a busy machine, short enough to see a message expire. */
 const processedWindowMinutes = '0.15';

@@ -75,10 +75,7 @@ describe('"Try it out" on the page of the API', needsBrowser, () => {
 
   it('wears the colors and the font of the console, in the dark, too', async () => {
     const colorOf = (selector: string, name: string) =>
-      page
-        .locator(selector)
-        .first()
-        .evaluate((element, of) => getComputedStyle(element).getPropertyValue(of), name);
+      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${name}')`);
     assert.equal(await colorOf('body', 'background-color'), 'rgb(251, 252, 251)');
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.reload();
