@@ -47,7 +47,7 @@ html:not(#_) .swagger-ui .dialog-ux :is(.modal-ux-header, .auth-container) { bor
 html:not(#_) .swagger-ui :is(.highlight-code pre.microlight, pre.microlight, .curl) { background: var(--sunken); color: var(--text); border: 1px solid var(--line) }
 html:not(.dark-mode) .swagger-ui pre.microlight span { color: inherit !important }
 @media (max-width: 600px) {
-  .swagger-ui .opblock .opblock-summary { flex-wrap: wrap }
-  .swagger-ui .opblock .opblock-summary-description { flex-basis: 100%; padding: 4px 8px 0 }
+  html:not(#_) .swagger-ui .opblock-summary-path-description-wrapper { flex-direction: column; align-items: start; min-width: 0; padding: 0 8px }
+  html:not(#_) .swagger-ui .opblock-summary-path-description-wrapper > * { flex: none; max-width: 100%; padding: 0; overflow-wrap: anywhere }
 }
 `;
