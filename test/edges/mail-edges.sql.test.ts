@@ -338,13 +338,23 @@ describe('IMAP', () => {
     await reader.imap('SELECT INBOX');
     await world.edges.accounts.disable(alice);
     const { untagged } = await reader.imap('FETCH 1:* (BODY.PEEK[])');
-    assert.deepEqual(untagged, ['* BYE This account was disabled']);
+    assert.deepEqual(untagged, ['* BYE This account was disabled, or its password revoked']);
     await world.edges.accounts.enable(alice);
     await assert.rejects(
       world.createAccount({ username: 'x', addresses: [mallory] }),
       /EDGES_ACCOUNT_SETTINGS_INVALID|does not belong/,
     );
     await assert.rejects(world.createAccount({ addresses: [anna] }), /already/);
+  });
+
+  it('a revoked password ends the sessions that began with it, and no others', async (t) => {
+    const next = await world.edges.accounts.rotatePassword(alice);
+    const [old, ended] = [await signedInImap(t), await signedInImap(t, alice, next.password)];
+    await old.imap('SELECT INBOX');
+    await ended.imap('SELECT INBOX');
+    await world.edges.accounts.revokePassword(alice, next.passwordId);
+    assert.match((await ended.imap('FETCH 1:* FLAGS')).untagged[0] ?? '', /^\* BYE .*password revoked$/);
+    assert.match((await old.imap('NOOP')).result, /^OK/);
   });
 
   it('hostile input is refused before it costs memory', async (t) => {
@@ -405,7 +415,10 @@ describe('POP3', () => {
       const dialogue = await signedInPop3(t);
       if (command === 'QUIT') await dialogue.ask('DELE 1');
       await world.edges.accounts.disable(alice);
-      assert.equal(await dialogue.ask(command), '-ERR [AUTH] This account was disabled');
+      assert.equal(
+        await dialogue.ask(command),
+        '-ERR [AUTH] This account was disabled, or its password revoked',
+      );
       await world.edges.accounts.enable(alice);
       assert.match((await (await signedInPop3(t)).ask('STAT')) ?? '', /^\+OK 1 /);
     });

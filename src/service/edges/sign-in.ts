@@ -35,6 +35,8 @@ export interface EdgeSession {
   readonly account: Omit<EdgeAccount, 'passwords'>;
   /** As whom it acts, no more than account and client may. */
   readonly client: ClientIdentity;
+  /** It signed in with; absent where the account acts by itself. */
+  readonly passwordId?: string | undefined;
 }
 
 export interface SignIns {
@@ -44,8 +46,9 @@ export interface SignIns {
    */
   signIn(presented: PresentedPassword): Promise<EdgeSession>;
   /**
-   * The session as it is now: a disabled account, client or protocol ends it, and addresses that were taken
-   * away are gone. To be called at each command that touches mail; throws EDGES_SIGN_IN_REFUSED.
+   * The session as it is now: a disabled account, client or protocol and a revoked password end it, and
+   * addresses that were taken away are gone. To be called at each command that touches mail; throws
+   * EDGES_SIGN_IN_REFUSED.
    */
   renew(session: EdgeSession, protocol: EdgeProtocol): Promise<EdgeSession>;
   /** The account where it acts by itself, whatever its protocols. Throws EDGES_SIGN_IN_REFUSED. */
@@ -70,6 +73,16 @@ const maxVerified = 10_000;
 type AccountRow = EdgesTables['edge_account'];
 type PasswordRow = EdgesTables['edge_password'];
 
+interface FoundAccount {
+  readonly account: AccountRow;
+  readonly passwords: readonly PasswordRow[];
+}
+
+interface SignedIn {
+  readonly account: AccountRow;
+  readonly passwordId: string;
+}
+
 /**
  * Sign-in over all protocols together: who guesses by POP3 is held back at IMAP too. Refusals count by
  * network and by user name there, never by user name alone, so that an outsider cannot lock anybody out.
@@ -87,7 +100,7 @@ export function createSignIns(deps: SignInDependencies): SignIns {
   const processKey = createSecretKey(randomBytes(32));
   const verified = createGrowingCache<{ readonly passwordId: string; readonly untilMs: number }>(maxVerified);
 
-  async function verify(presented: PresentedPassword): Promise<AccountRow | undefined> {
+  async function verify(presented: PresentedPassword): Promise<SignedIn | undefined> {
     const found = await findByName(db, guards, presented.username);
     const proof = createHmac('sha256', processKey)
       .update(`${presented.username.toLowerCase()}\0${presented.password}`)
@@ -95,7 +108,7 @@ export function createSignIns(deps: SignInDependencies): SignIns {
     const known = verified.get(proof);
     const isFresh = known !== undefined && known.untilMs > clock.now().getTime();
     if (isFresh && found?.passwords.some(({ password_id }) => password_id === known.passwordId))
-      return found.account;
+      return { account: found.account, passwordId: known.passwordId };
     const keys = keysOf(presented);
     // Counted before the slow hash: refusals counted after it would let all guesses through that come
     // meanwhile.
@@ -110,12 +123,13 @@ export function createSignIns(deps: SignInDependencies): SignIns {
     if (found === undefined || equal === undefined) return undefined;
     for (const key of keys) refusals.take(key, -1);
     verified.set(proof, { passwordId: equal.password_id, untilMs: clock.now().getTime() + verifiedForMs });
-    return found.account;
+    return { account: found.account, passwordId: equal.password_id };
   }
 
   async function openSession(
     account: EdgeSession['account'],
-    protocol: EdgeProtocol | undefined,
+    protocol?: EdgeProtocol,
+    passwordId?: string,
   ): Promise<EdgeSession> {
     const client = await clients.get(account.clientId);
     const isAllowed =
@@ -124,20 +138,26 @@ export function createSignIns(deps: SignInDependencies): SignIns {
       (protocol === undefined || account.protocols.includes(protocol)) &&
       client.scopes.includes('messaging.api');
     if (!isAllowed) throw refused();
-    return { account, client: identityOf(client, account, protocol) };
+    return { account, client: identityOf(client, account, protocol), passwordId };
   }
 
-  async function reopen(accountId: string, protocol: EdgeProtocol | undefined): Promise<EdgeSession> {
-    const account = await lookups.find(accountId, async () => {
-      const row = await db
-        .selectFrom('edge_account')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .executeTakeFirst();
-      return row && readAccountRow(await guards.accounts.check(row));
+  async function reopen(
+    accountId: string,
+    protocol?: EdgeProtocol,
+    passwordId?: string,
+  ): Promise<EdgeSession> {
+    const found = await lookups.find(accountId, async () => {
+      const read = await findAccount(db, guards, 'account_id', accountId);
+      return (
+        read && {
+          account: readAccountRow(read.account),
+          passwordIds: new Set(read.passwords.map(({ password_id }) => password_id)),
+        }
+      );
     });
-    if (account === undefined) throw refused();
-    return openSession(account, protocol);
+    if (found === undefined || (passwordId !== undefined && !found.passwordIds.has(passwordId)))
+      throw refused();
+    return openSession(found.account, protocol, passwordId);
   }
 
   return {
@@ -145,9 +165,10 @@ export function createSignIns(deps: SignInDependencies): SignIns {
       const { protocol, remoteAddress } = presented;
       let account: AccountRow | undefined;
       try {
-        account = await verify(presented);
-        if (account === undefined) throw refused();
-        const session = await openSession(readAccountRow(account), protocol);
+        const signedIn = await verify(presented);
+        account = signedIn?.account;
+        if (signedIn === undefined) throw refused();
+        const session = await openSession(readAccountRow(signedIn.account), protocol, signedIn.passwordId);
         onSignIn?.(protocol, 'ok');
         return session;
       } catch (error) {
@@ -166,8 +187,8 @@ export function createSignIns(deps: SignInDependencies): SignIns {
         throw error;
       }
     },
-    renew: ({ account: { accountId } }, protocol) => reopen(accountId, protocol),
-    open: (accountId) => reopen(accountId, undefined),
+    renew: ({ account: { accountId }, passwordId }, protocol) => reopen(accountId, protocol, passwordId),
+    open: (accountId) => reopen(accountId),
   };
 }
 
@@ -175,13 +196,22 @@ async function findByName(
   db: Kysely<EdgesTables>,
   guards: EdgesGuards,
   username: string,
-): Promise<{ readonly account: AccountRow; readonly passwords: readonly PasswordRow[] } | undefined> {
+): Promise<FoundAccount | undefined> {
   // No name has such characters, and PostgreSQL refuses to look for NUL.
   if (!/^[\x21-\x7e]{1,254}$/.test(username)) return undefined;
+  return findAccount(db, guards, 'username_key', username.toLowerCase());
+}
+
+async function findAccount(
+  db: Kysely<EdgesTables>,
+  guards: EdgesGuards,
+  column: 'account_id' | 'username_key',
+  value: string,
+): Promise<FoundAccount | undefined> {
   const account = await db
     .selectFrom('edge_account')
     .selectAll()
-    .where('username_key', '=', username.toLowerCase())
+    .where(column, '=', value)
     .executeTakeFirst();
   if (account === undefined) return undefined;
   const passwords = await db

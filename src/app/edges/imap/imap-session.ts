@@ -122,7 +122,7 @@ class ImapSession {
       return false;
     }
     if (isSignInRefusal(error)) {
-      await this.#say('* BYE This account was disabled');
+      await this.#say('* BYE This account was disabled, or its password revoked');
       return false;
     }
     if (!(error instanceof CodedError) || error.kind !== 'unavailable')

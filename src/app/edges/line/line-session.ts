@@ -427,7 +427,7 @@ class LineSession {
 
   async #refuse(error: unknown): Promise<boolean> {
     if (isSignInRefusal(error)) {
-      await this.#answer('ERROR this account was disabled');
+      await this.#answer('ERROR this account was disabled, or its password revoked');
       return false;
     }
     const { log } = this.#deps;

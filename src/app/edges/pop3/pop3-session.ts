@@ -71,7 +71,7 @@ class Pop3Session {
       return await this.#run(word.toUpperCase(), rest);
     } catch (error) {
       if (isSignInRefusal(error)) {
-        await this.#err('[AUTH] This account was disabled');
+        await this.#err('[AUTH] This account was disabled, or its password revoked');
         return false;
       }
       this.#noteFailure(error);
