@@ -4,6 +4,7 @@ import {
   type TArray,
   type TEnum,
   type TObject,
+  type TProperties,
   type TSchema,
   type TUnion,
   type TNull,
@@ -14,6 +15,22 @@ export const time = Type.String({ format: 'date-time', description: 'ISO 8601, U
 
 export const nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema, TNull]> =>
   Type.Union([schema, Type.Null()]);
+
+/** An object that the API document shows by its name. */
+export const named = <Properties extends TProperties>(
+  title: string,
+  properties: Properties,
+): TObject<Properties> => Type.Object(properties, { title });
+
+/** The same of the body of a request, which has nothing else. */
+export const bodyOf = <Properties extends TProperties>(
+  title: string,
+  properties: Properties,
+): TObject<Properties> => Type.Object(properties, { title, additionalProperties: false });
+
+/** The query of a request, which has nothing else. */
+export const queryOf = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
+  Type.Object(properties, { additionalProperties: false });
 
 /** One of several literal strings. */
 export const oneOf = <Words extends string[]>(words: readonly [...Words]): TEnum<Words> =>
@@ -52,37 +69,28 @@ export const level = oneOf(['ok', 'waiting', 'warning', 'failed', 'none']);
 export type Level = Static<typeof level>;
 
 /** The result of an action, with a sentence to show. */
-export const doneAnswer = Type.Object(
-  { count: Type.Integer({ minimum: 0 }), sentence: Type.String() },
-  { title: 'Done' },
-);
+export const doneAnswer = named('Done', { count: Type.Integer({ minimum: 0 }), sentence: Type.String() });
 export type DoneAnswer = Static<typeof doneAnswer>;
 
 /** One fault of a request. */
-export const problem = Type.Object(
-  {
-    field: Type.String({ description: 'The invalid parameter or body field; empty if there is none.' }),
-    reason: Type.String({ description: 'A stable code for programs.' }),
-    detail: Type.String({ description: 'A sentence for people.' }),
-  },
-  { title: 'Problem' },
-);
+export const problem = named('Problem', {
+  field: Type.String({ description: 'The invalid parameter or body field; empty if there is none.' }),
+  reason: Type.String({ description: 'A stable code for programs.' }),
+  detail: Type.String({ description: 'A sentence for people.' }),
+});
 export type Problem = Static<typeof problem>;
 
 /**
  * The body of every refusal, as in the public API. 401: the session has ended; 403: the role lacks the
  * permission.
  */
-export const errorAnswer = Type.Object(
-  {
-    status: Type.Literal('Error'),
-    code: Type.Integer({ description: 'The HTTP status again.' }),
-    message: Type.String(),
-    errors: Type.Array(problem),
-    requestId: Type.String(),
-  },
-  { title: 'Error' },
-);
+export const errorAnswer = named('Error', {
+  status: Type.Literal('Error'),
+  code: Type.Integer({ description: 'The HTTP status again.' }),
+  message: Type.String(),
+  errors: Type.Array(problem),
+  requestId: Type.String(),
+});
 export type ErrorAnswer = Static<typeof errorAnswer>;
 
 /** A fact with a name, such as `from` or `count`. */

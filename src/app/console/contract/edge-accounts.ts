@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { level, nullable, oneOf, time } from './common.ts';
+import { level, nullable, oneOf, time, named, bodyOf } from './common.ts';
 
 export const edgeProtocol = oneOf(['line', 'submission', 'imap', 'pop3']);
 
@@ -16,28 +16,25 @@ export const edgePolicies = Type.Object({
 });
 export type EdgePolicies = Static<typeof edgePolicies>;
 
-export const edgeAccount = Type.Object(
-  {
-    accountId: Type.String(),
-    clientId: Type.String(),
-    clientName: Type.String(),
-    username: Type.String(),
-    isEnabled: Type.Boolean(),
-    level,
-    text: Type.String(),
-    addresses: Type.Array(Type.String()),
-    protocols: Type.Array(edgeProtocol),
-    policies: edgePolicies,
-    passwords: Type.Array(Type.Object({ passwordId: Type.String(), createdAt: time })),
-    createdAt: time,
-    disabledAt: nullable(time),
-  },
-  { title: 'EdgeAccount' },
-);
+export const edgeAccount = named('EdgeAccount', {
+  accountId: Type.String(),
+  clientId: Type.String(),
+  clientName: Type.String(),
+  username: Type.String(),
+  isEnabled: Type.Boolean(),
+  level,
+  text: Type.String(),
+  addresses: Type.Array(Type.String()),
+  protocols: Type.Array(edgeProtocol),
+  policies: edgePolicies,
+  passwords: Type.Array(Type.Object({ passwordId: Type.String(), createdAt: time })),
+  createdAt: time,
+  disabledAt: nullable(time),
+});
 export type EdgeAccount = Static<typeof edgeAccount>;
 
 /** `GET /admin/v1/edge-accounts` */
-export const edgeAccountList = Type.Object({ result: Type.Array(edgeAccount) }, { title: 'EdgeAccountList' });
+export const edgeAccountList = named('EdgeAccountList', { result: Type.Array(edgeAccount) });
 export type EdgeAccountList = Static<typeof edgeAccountList>;
 
 const settings = {
@@ -47,16 +44,13 @@ const settings = {
 };
 
 /** `POST /admin/v1/edge-accounts` */
-export const newEdgeAccount = Type.Object(
-  {
-    clientId: Type.String({ maxLength: 100 }),
-    username: Type.String({ minLength: 1, maxLength: 255 }),
-    addresses: settings.addresses,
-    protocols: settings.protocols,
-    policies: Type.Optional(settings.policies),
-  },
-  { title: 'NewEdgeAccount', additionalProperties: false },
-);
+export const newEdgeAccount = bodyOf('NewEdgeAccount', {
+  clientId: Type.String({ maxLength: 100 }),
+  username: Type.String({ minLength: 1, maxLength: 255 }),
+  addresses: settings.addresses,
+  protocols: settings.protocols,
+  policies: Type.Optional(settings.policies),
+});
 export type NewEdgeAccount = Static<typeof newEdgeAccount>;
 
 /** `PATCH /admin/v1/edge-accounts/:id`: omitted fields keep their values. */
@@ -67,13 +61,10 @@ export const edgeAccountChange = Type.Partial(Type.Object(settings), {
 export type EdgeAccountChange = Static<typeof edgeAccountChange>;
 
 /** `POST /admin/v1/edge-accounts` and `…/:id/passwords`: the password is shown this once. */
-export const issuedPassword = Type.Object(
-  {
-    accountId: Type.String(),
-    username: Type.String(),
-    passwordId: Type.String(),
-    password: Type.String(),
-  },
-  { title: 'IssuedPassword' },
-);
+export const issuedPassword = named('IssuedPassword', {
+  accountId: Type.String(),
+  username: Type.String(),
+  passwordId: Type.String(),
+  password: Type.String(),
+});
 export type IssuedPassword = Static<typeof issuedPassword>;

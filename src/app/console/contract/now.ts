@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { level, nullable, oneOf, time } from './common.ts';
+import { level, nullable, oneOf, time, named, queryOf } from './common.ts';
 
 /** The console's own paths; `link` is one of them with a query. */
 export const tileId = oneOf([
@@ -14,83 +14,67 @@ export const tileId = oneOf([
 ]);
 export type TileId = Static<typeof tileId>;
 
-export const tile = Type.Object(
-  {
-    id: tileId,
-    title: Type.String(),
-    /** The number to show; null if it cannot be read or does not apply. */
-    value: nullable(Type.Number()),
-    /** For example `waiting`, `days`, `h`; may be empty. */
-    unit: Type.String(),
-    level,
-    text: Type.String({ description: 'One short sentence.' }),
-    link: Type.String({
-      description:
-        'A path of the console, for example /messages?state=failed; empty if the reader may not open it.',
-    }),
-  },
-  { title: 'Tile' },
-);
+export const tile = named('Tile', {
+  id: tileId,
+  title: Type.String(),
+  /** The number to show; null if it cannot be read or does not apply. */
+  value: nullable(Type.Number()),
+  /** For example `waiting`, `days`, `h`; may be empty. */
+  unit: Type.String(),
+  level,
+  text: Type.String({ description: 'One short sentence.' }),
+  link: Type.String({
+    description:
+      'A path of the console, for example /messages?state=failed; empty if the reader may not open it.',
+  }),
+});
 export type Tile = Static<typeof tile>;
 
-export const attention = Type.Object(
-  {
-    id: Type.String(),
-    level,
-    title: Type.String(),
-    text: Type.String({ description: 'What it means and what to do; may be empty.' }),
-    since: nullable(time),
-    link: Type.String({ description: 'A path of the console; empty if the reader may not open it.' }),
-  },
-  { title: 'Attention' },
-);
+export const attention = named('Attention', {
+  id: Type.String(),
+  level,
+  title: Type.String(),
+  text: Type.String({ description: 'What it means and what to do; may be empty.' }),
+  since: nullable(time),
+  link: Type.String({ description: 'A path of the console; empty if the reader may not open it.' }),
+});
 export type Attention = Static<typeof attention>;
 
-export const reasonCount = Type.Object(
-  {
-    reason: Type.String(),
-    count: Type.Integer(),
-    text: Type.String(),
-    whatToDo: Type.String(),
-    link: Type.String(),
-  },
-  { title: 'ReasonCount' },
-);
+export const reasonCount = named('ReasonCount', {
+  reason: Type.String(),
+  count: Type.Integer(),
+  text: Type.String(),
+  whatToDo: Type.String(),
+  link: Type.String(),
+});
 export type ReasonCount = Static<typeof reasonCount>;
 
 /** Columns of equal length; point `i` covers `stepSeconds` from `times[i]`. All nodes together. */
-export const series = Type.Object(
-  {
-    stepSeconds: Type.Integer(),
-    times: Type.Array(time),
-    accepted: Type.Array(Type.Integer()),
-    processed: Type.Array(Type.Integer()),
-    failed: Type.Array(Type.Integer()),
-    /** From accepted to processed, 99th percentile; null where nothing was processed. */
-    p99Seconds: Type.Array(nullable(Type.Number())),
-  },
-  { title: 'Series' },
-);
+export const series = named('Series', {
+  stepSeconds: Type.Integer(),
+  times: Type.Array(time),
+  accepted: Type.Array(Type.Integer()),
+  processed: Type.Array(Type.Integer()),
+  failed: Type.Array(Type.Integer()),
+  /** From accepted to processed, 99th percentile; null where nothing was processed. */
+  p99Seconds: Type.Array(nullable(Type.Number())),
+});
 export type Series = Static<typeof series>;
 
 /** `GET /admin/v1/now?hours=` */
-export const nowQuery = Type.Object(
-  { hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 24, default: 4 })) },
-  { additionalProperties: false },
-);
-export const now = Type.Object(
-  {
-    at: time,
-    attention: Type.Array(attention, {
-      description: 'What needs an operator now, the most serious first; what is over is not in it.',
-    }),
-    tiles: Type.Array(tile),
-    /** Failure reasons of the last 24 hours, most frequent first. */
-    failures: Type.Array(reasonCount),
-    series,
-  },
-  { title: 'Now' },
-);
+export const nowQuery = queryOf({
+  hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 24, default: 4 })),
+});
+export const now = named('Now', {
+  at: time,
+  attention: Type.Array(attention, {
+    description: 'What needs an operator now, the most serious first; what is over is not in it.',
+  }),
+  tiles: Type.Array(tile),
+  /** Failure reasons of the last 24 hours, most frequent first. */
+  failures: Type.Array(reasonCount),
+  series,
+});
 export type Now = Static<typeof now>;
 
 /**
@@ -112,24 +96,21 @@ export const topic = oneOf([
 ]);
 export type Topic = Static<typeof topic>;
 
-export const changedEvent = Type.Object({ topics: Type.Array(topic), at: time }, { title: 'ChangedEvent' });
+export const changedEvent = named('ChangedEvent', { topics: Type.Array(topic), at: time });
 export type ChangedEvent = Static<typeof changedEvent>;
 
 /** Data of the event `load`. */
-export const loadEvent = Type.Object(
-  {
-    uploadId: Type.String(),
-    phase: oneOf(['waiting', 'reading', 'merging', 'indexing', 'activating', 'done', 'failed']),
-    rowsRead: Type.Integer(),
-    bytesRead: Type.Integer(),
-    totalBytes: nullable(Type.Integer()),
-    /** The reason if it failed; otherwise empty. */
-    text: Type.String(),
-    isLoss: Type.Boolean({
-      description:
-        'True if it failed only because many rows are refused or many records would go: the same file with acceptLoss is loaded.',
-    }),
-  },
-  { title: 'LoadEvent' },
-);
+export const loadEvent = named('LoadEvent', {
+  uploadId: Type.String(),
+  phase: oneOf(['waiting', 'reading', 'merging', 'indexing', 'activating', 'done', 'failed']),
+  rowsRead: Type.Integer(),
+  bytesRead: Type.Integer(),
+  totalBytes: nullable(Type.Integer()),
+  /** The reason if it failed; otherwise empty. */
+  text: Type.String(),
+  isLoss: Type.Boolean({
+    description:
+      'True if it failed only because many rows are refused or many records would go: the same file with acceptLoss is loaded.',
+  }),
+});
 export type LoadEvent = Static<typeof loadEvent>;

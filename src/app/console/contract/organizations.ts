@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { level, nullable, time } from './common.ts';
+import { level, nullable, time, named, bodyOf, queryOf } from './common.ts';
 import { legalHold } from './legal-holds.ts';
 
 const line = Type.String({ maxLength: 200 });
@@ -14,55 +14,44 @@ export const organizationLimits = Type.Object({
 });
 export type OrganizationLimits = Static<typeof organizationLimits>;
 
-export const organizationEntry = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    isOpen: Type.Boolean(),
-    isBuiltIn: Type.Boolean({ description: 'It owns what was given to no other, and is not closed.' }),
-    level,
-    /** The state, in one sentence. */
-    text: Type.String(),
-    domains: Type.Integer(),
-    addresses: Type.Integer(),
-    clients: Type.Integer(),
-  },
-  { title: 'OrganizationEntry' },
-);
+export const organizationEntry = named('OrganizationEntry', {
+  id: Type.String(),
+  name: Type.String(),
+  isOpen: Type.Boolean(),
+  isBuiltIn: Type.Boolean({ description: 'It owns what was given to no other, and is not closed.' }),
+  level,
+  /** The state, in one sentence. */
+  text: Type.String(),
+  domains: Type.Integer(),
+  addresses: Type.Integer(),
+  clients: Type.Integer(),
+});
 export type OrganizationEntry = Static<typeof organizationEntry>;
 
 /** `GET /admin/v1/organizations`: the operator's own first, then by name. */
-export const organizationList = Type.Object(
-  { result: Type.Array(organizationEntry) },
-  { title: 'OrganizationList' },
-);
+export const organizationList = named('OrganizationList', { result: Type.Array(organizationEntry) });
 export type OrganizationList = Static<typeof organizationList>;
 
 /** `GET /admin/v1/organizations/:id`. */
-export const organizationDetails = Type.Object(
-  {
-    organization: organizationEntry,
-    npi: Type.String(),
-    street: Type.String(),
-    city: Type.String(),
-    state: Type.String(),
-    zip: Type.String(),
-    contacts: Type.Array(Type.String()),
-    limits: organizationLimits,
-    /** Of its limits, now and on this day in UTC; what has no limit is not counted. */
-    used: organizationLimits,
-    closedAt: nullable(time),
-    closedReason: Type.String(),
-    createdAt: nullable(time),
-    domains: Type.Array(Type.String()),
-    clients: Type.Array(Type.Object({ clientId: Type.String(), name: Type.String() })),
-    legalHolds: Type.Array(legalHold, { description: 'Those in force on all its mail.' }),
-    operators: Type.Array(
-      Type.Object({ name: Type.String(), role: Type.String(), isEnabled: Type.Boolean() }),
-    ),
-  },
-  { title: 'OrganizationDetails' },
-);
+export const organizationDetails = named('OrganizationDetails', {
+  organization: organizationEntry,
+  npi: Type.String(),
+  street: Type.String(),
+  city: Type.String(),
+  state: Type.String(),
+  zip: Type.String(),
+  contacts: Type.Array(Type.String()),
+  limits: organizationLimits,
+  /** Of its limits, now and on this day in UTC; what has no limit is not counted. */
+  used: organizationLimits,
+  closedAt: nullable(time),
+  closedReason: Type.String(),
+  createdAt: nullable(time),
+  domains: Type.Array(Type.String()),
+  clients: Type.Array(Type.Object({ clientId: Type.String(), name: Type.String() })),
+  legalHolds: Type.Array(legalHold, { description: 'Those in force on all its mail.' }),
+  operators: Type.Array(Type.Object({ name: Type.String(), role: Type.String(), isEnabled: Type.Boolean() })),
+});
 export type OrganizationDetails = Static<typeof organizationDetails>;
 
 const settings = {
@@ -76,25 +65,19 @@ const settings = {
 };
 
 /** `POST /admin/v1/organizations`. */
-export const newOrganization = Type.Object(
-  {
-    name: Type.String({ minLength: 1, maxLength: 200 }),
-    id: Type.Optional(Type.String({ maxLength: 64, description: 'Small letters, digits and hyphens.' })),
-    ...settings,
-  },
-  { title: 'NewOrganization', additionalProperties: false },
-);
+export const newOrganization = bodyOf('NewOrganization', {
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  id: Type.Optional(Type.String({ maxLength: 64, description: 'Small letters, digits and hyphens.' })),
+  ...settings,
+});
 export type NewOrganization = Static<typeof newOrganization>;
 
 /** `PATCH /admin/v1/organizations/:id`. Omitted fields keep their values. */
-export const organizationChange = Type.Object(
-  { name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })), ...settings },
-  { title: 'OrganizationChange', additionalProperties: false },
-);
+export const organizationChange = bodyOf('OrganizationChange', {
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  ...settings,
+});
 export type OrganizationChange = Static<typeof organizationChange>;
 
 /** `POST /admin/v1/organizations/:id/close`. */
-export const organizationClosing = Type.Object(
-  { reason: Type.String({ minLength: 1, maxLength: 200 }) },
-  { additionalProperties: false },
-);
+export const organizationClosing = queryOf({ reason: Type.String({ minLength: 1, maxLength: 200 }) });

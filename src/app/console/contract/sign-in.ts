@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { nullable, time } from './common.ts';
+import { nullable, time, named, queryOf } from './common.ts';
 import { role } from './session.ts';
 
 /** The operator who signed in or is to register a passkey. */
@@ -9,17 +9,11 @@ const person = Type.Object({ id: Type.String(), name: Type.String(), role });
  * A session has started; the answer sets the cookie. Also the answer of `sign-in/passkey/verify` and
  * `enrol/passkey/verify`.
  */
-export const signedIn = Type.Object(
-  { kind: Type.Literal('signed-in'), operator: person },
-  { title: 'SignedIn' },
-);
+export const signedIn = named('SignedIn', { kind: Type.Literal('signed-in'), operator: person });
 export type SignedIn = Static<typeof signedIn>;
 
 /** `POST /admin/v1/sign-in/link`, without a session: the token after `#enter=`. */
-export const linkRequest = Type.Object(
-  { token: Type.String({ maxLength: 200 }) },
-  { additionalProperties: false },
-);
+export const linkRequest = queryOf({ token: Type.String({ maxLength: 200 }) });
 export type LinkRequest = Static<typeof linkRequest>;
 
 /**
@@ -33,27 +27,21 @@ export const linkAnswer = Type.Union(
 export type LinkAnswer = Static<typeof linkAnswer>;
 
 /** `GET /admin/v1/sign-in/methods`, without a session. */
-export const signInMethods = Type.Object(
-  {
-    passkey: Type.Boolean(),
-    /** `GET /admin/v1/sign-in/oidc?after=/path` starts it: a link, not a fetch. */
-    oidc: nullable(Type.Object({ name: Type.String() })),
-  },
-  { title: 'SignInMethods' },
-);
+export const signInMethods = named('SignInMethods', {
+  passkey: Type.Boolean(),
+  /** `GET /admin/v1/sign-in/oidc?after=/path` starts it: a link, not a fetch. */
+  oidc: nullable(Type.Object({ name: Type.String() })),
+});
 export type SignInMethods = Static<typeof signInMethods>;
 
 /**
  * `POST /admin/v1/enrol/passkey/verify`: the link's token again, and the result of
  * `navigator.credentials.create` as JSON.
  */
-export const passkeyEnrolment = Type.Object(
-  {
-    token: Type.String({ maxLength: 200 }),
-    response: Type.Object({}, { additionalProperties: true }),
-  },
-  { additionalProperties: false },
-);
+export const passkeyEnrolment = queryOf({
+  token: Type.String({ maxLength: 200 }),
+  response: Type.Object({}, { additionalProperties: true }),
+});
 export type PasskeyEnrolment = Static<typeof passkeyEnrolment>;
 
 /** `POST /admin/v1/sign-in/passkey/verify`: the result of `navigator.credentials.get` as JSON. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { nullable, oneOf, time } from './common.ts';
+import { nullable, oneOf, time, named } from './common.ts';
 
 const month = Type.String({
   pattern: String.raw`^\d{4}-(0[1-9]|1[0-2])$`,
@@ -16,40 +16,34 @@ export const usageQuery = Type.Object({
   domain: Type.Optional(Type.String({ maxLength: 255 })),
 });
 
-export const usageRow = Type.Object(
-  {
-    /** Each is empty unless the rows are told apart by it. */
-    day: Type.String(),
-    month: Type.String(),
-    organization: Type.String({ description: 'Its id.' }),
-    organizationName: Type.String(),
-    clientId: Type.String(),
-    clientName: Type.String(),
-    domain: Type.String(),
-    messages: Type.Integer(),
-    recipients: Type.Integer(),
-    /** Of the messages before they are sealed. */
-    octets: Type.Integer(),
-    /** Recipients by their state now. */
-    delivered: Type.Integer(),
-    failed: Type.Integer(),
-    waiting: Type.Integer(),
-  },
-  { title: 'UsageRow' },
-);
+export const usageRow = named('UsageRow', {
+  /** Each is empty unless the rows are told apart by it. */
+  day: Type.String(),
+  month: Type.String(),
+  organization: Type.String({ description: 'Its id.' }),
+  organizationName: Type.String(),
+  clientId: Type.String(),
+  clientName: Type.String(),
+  domain: Type.String(),
+  messages: Type.Integer(),
+  recipients: Type.Integer(),
+  /** Of the messages before they are sealed. */
+  octets: Type.Integer(),
+  /** Recipients by their state now. */
+  delivered: Type.Integer(),
+  failed: Type.Integer(),
+  waiting: Type.Integer(),
+});
 export type UsageRow = Static<typeof usageRow>;
 
 /** `GET /admin/v1/usage` */
-export const usage = Type.Object(
-  {
-    from: Type.String(),
-    to: Type.String(),
-    result: Type.Array(usageRow),
-    /** There are more rows than an answer has. */
-    isCut: Type.Boolean(),
-    /** Null if nothing was counted yet. */
-    countedAt: nullable(time),
-  },
-  { title: 'Usage' },
-);
+export const usage = named('Usage', {
+  from: Type.String(),
+  to: Type.String(),
+  result: Type.Array(usageRow),
+  /** There are more rows than an answer has. */
+  isCut: Type.Boolean(),
+  /** Null if nothing was counted yet. */
+  countedAt: nullable(time),
+});
 export type Usage = Static<typeof usage>;

@@ -1,14 +1,11 @@
 import { Type } from 'typebox';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
-import { exchange, playground, playgroundSend, sentMessage } from '../contract/index.ts';
+import { exchange, playground, playgroundSend, sentMessage, queryOf } from '../contract/index.ts';
 import { route } from '../route.ts';
 import { ConsoleError } from '../errors.ts';
 import type { ConsoleRoutes, ConsoleServices, PlaygroundPort } from '../types.ts';
 
-const exchangeQuery = Type.Object(
-  { after: Type.Optional(Type.Integer({ minimum: 0 })) },
-  { additionalProperties: false },
-);
+const exchangeQuery = queryOf({ after: Type.Optional(Type.Integer({ minimum: 0 })) });
 const messageParams = Type.Object({ messageId: Type.String({ maxLength: 100 }) });
 
 /**

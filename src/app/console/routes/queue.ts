@@ -19,6 +19,7 @@ import {
   type QueueActionRequest,
   type QueueDestination,
   type QueuedDelivery,
+  queryOf,
 } from '../contract/index.ts';
 import { maxSelected, type HeldDestination } from '../../../service/delivery/index.ts';
 import { invalidField } from '../errors.ts';
@@ -122,7 +123,7 @@ export function queueRoutes({ clock }: Pick<ConsoleServices, 'clock'>, acting: A
       needs: 'messages.read',
       about: ['queue', 'List the waiting deliveries of a destination', 'Oldest first.'],
       params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
-      query: Type.Object(paging, { additionalProperties: false }),
+      query: queryOf(paging),
       answer: deliveryPage,
       handle: async (request) => {
         const { limit = 50 } = request.query;
