@@ -1,3 +1,4 @@
+import { named } from './named.ts';
 import { STATUS_CODES } from 'node:http';
 import { Type, type Static } from 'typebox';
 import type { ErrorKind, FieldProblem } from '../../core/index.ts';
@@ -65,18 +66,15 @@ export const fieldReasons: Readonly<Record<string, string>> = {
 };
 
 /** One fault of a request, or one warning. */
-export const problemSchema = Type.Object(
-  {
-    field: Type.String({
-      description: 'The parameter or body field with the error; empty if the error concerns none.',
-    }),
-    reason: Type.String({
-      description: `A stable code for programs: ${Object.keys(fieldReasons).join(', ')}, or the code of the refusal in lower case.`,
-    }),
-    detail: Type.String({ description: 'A sentence for people.' }),
-  },
-  { title: 'Problem' },
-);
+export const problemSchema = named('Problem', {
+  field: Type.String({
+    description: 'The parameter or body field with the error; empty if the error concerns none.',
+  }),
+  reason: Type.String({
+    description: `A stable code for programs: ${Object.keys(fieldReasons).join(', ')}, or the code of the refusal in lower case.`,
+  }),
+  detail: Type.String({ description: 'A sentence for people.' }),
+});
 
 /** The body of every refusal of both services (Decision 0005). */
 const errorEnvelope = Type.Object(

@@ -1,3 +1,4 @@
+import { named } from './named.ts';
 import { Type } from 'typebox';
 import { CodedError, errorText, type FieldProblem, type Log } from '../../core/index.ts';
 import { errorResponses } from './envelope.ts';
@@ -61,7 +62,7 @@ const liveSchema = {
   tags: ['operation'],
   security: [],
   response: {
-    200: Type.Object({ status: Type.Literal('OK') }, { title: 'Liveness' }),
+    200: named('Liveness', { status: Type.Literal('OK') }),
     ...errorResponses(),
   },
 };
@@ -74,18 +75,13 @@ const readySchema = {
   tags: ['operation'],
   security: [],
   response: {
-    200: Type.Object(
-      {
-        status: Type.Literal('OK'),
-        checks: Type.Array(Type.String(), { description: 'Names of the checks.' }),
-        degraded: Type.Optional(
-          Type.Array(
-            Type.Object({ part: Type.String(), detail: Type.String() }, { title: 'DegradedComponent' }),
-          ),
-        ),
-      },
-      { title: 'Readiness' },
-    ),
+    200: named('Readiness', {
+      status: Type.Literal('OK'),
+      checks: Type.Array(Type.String(), { description: 'Names of the checks.' }),
+      degraded: Type.Optional(
+        Type.Array(named('DegradedComponent', { part: Type.String(), detail: Type.String() })),
+      ),
+    }),
     ...errorResponses(),
   },
 };

@@ -28,3 +28,4 @@ export { directoryRoutes } from './directory/index.ts';
 export { fhirRoutes } from './fhir/index.ts';
 export { provisioningRoutes } from './provisioning/index.ts';
 export { messagingRoutes } from './messaging/index.ts';
+export { bodyOf, named, queryOf } from './named.ts';

@@ -1,3 +1,4 @@
+import { named } from './named.ts';
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import { CodedError, errorCode, type Log } from '../../core/index.ts';
@@ -96,20 +97,17 @@ export function tokenRoutes({
 // The bodies below are for the API document; a fault in a form is an OAuth error, which the service decides.
 const leaveToService: FastifySchemaCompiler<unknown> = () => () => true;
 
-const tokenForm = Type.Object(
-  {
-    grant_type: Type.Literal('client_credentials'),
-    scope: Type.Optional(
-      Type.String({
-        description: `Space-delimited list of ${scopeNames.join(', ')}; all of the client's if left out.`,
-        examples: [scopeNames.join(' ')],
-      }),
-    ),
-  },
-  { title: 'TokenRequest' },
-);
+const tokenForm = named('TokenRequest', {
+  grant_type: Type.Literal('client_credentials'),
+  scope: Type.Optional(
+    Type.String({
+      description: `Space-delimited list of ${scopeNames.join(', ')}; all of the client's if left out.`,
+      examples: [scopeNames.join(' ')],
+    }),
+  ),
+});
 
-const revokeForm = Type.Object({ token: Type.String() }, { title: 'RevocationRequest' });
+const revokeForm = named('RevocationRequest', { token: Type.String() });
 
 const answer = (description: string, schema: TSchema) => ({
   description,

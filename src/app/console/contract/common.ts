@@ -4,33 +4,19 @@ import {
   type TArray,
   type TEnum,
   type TObject,
-  type TProperties,
   type TSchema,
   type TUnion,
   type TNull,
 } from 'typebox';
+import { bodyOf, named, queryOf } from '../../http/index.ts';
+
+export { bodyOf, named, queryOf };
 
 /** ISO 8601 in UTC; pages show it in the reader's zone. */
 export const time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' });
 
 export const nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema, TNull]> =>
   Type.Union([schema, Type.Null()]);
-
-/** An object that the API document shows by its name. */
-export const named = <Properties extends TProperties>(
-  title: string,
-  properties: Properties,
-): TObject<Properties> => Type.Object(properties, { title });
-
-/** The same of the body of a request, which has nothing else. */
-export const bodyOf = <Properties extends TProperties>(
-  title: string,
-  properties: Properties,
-): TObject<Properties> => Type.Object(properties, { title, additionalProperties: false });
-
-/** The query of a request, which has nothing else. */
-export const queryOf = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
-  Type.Object(properties, { additionalProperties: false });
 
 /** One of several literal strings. */
 export const oneOf = <Words extends string[]>(words: readonly [...Words]): TEnum<Words> =>

@@ -1,3 +1,4 @@
+import { queryOf } from '../named.ts';
 import { Type, type TSchema } from 'typebox';
 import { addressVerification } from '../address-verification.ts';
 import {
@@ -75,21 +76,18 @@ export const byNpiResponse = Type.Object(
 );
 
 /** The parameters as the API document shows them; the service itself validates the values. */
-export const searchQuery = Type.Object(
-  {
-    ...Object.fromEntries(
-      directoryParameters.map((parameter) => [parameter.name, Type.Optional(schemaOf(parameter))]),
-    ),
-    verification: Type.Optional(
-      Type.String({
-        description:
-          'An extension of this service: show, or a comma-separated list of trusted, discoverable, expired, no-certificate, unreachable ' +
-          'and unverified to filter by. Each record then has the property verification, and sort_by may begin with verification.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+export const searchQuery = queryOf({
+  ...Object.fromEntries(
+    directoryParameters.map((parameter) => [parameter.name, Type.Optional(schemaOf(parameter))]),
+  ),
+  verification: Type.Optional(
+    Type.String({
+      description:
+        'An extension of this service: show, or a comma-separated list of trusted, discoverable, expired, no-certificate, unreachable ' +
+        'and unverified to filter by. Each record then has the property verification, and sort_by may begin with verification.',
+    }),
+  ),
+});
 
 export const npiParameter = Type.Object({
   npi: Type.String({ pattern: '^[0-9]{10}$', description: 'A 10-digit NPI.', examples: ['1234567893'] }),

@@ -1,3 +1,4 @@
+import { queryOf, named } from '../named.ts';
 import { Type } from 'typebox';
 import { addressVerification } from '../address-verification.ts';
 import { otherNames } from './schemas.ts';
@@ -9,7 +10,7 @@ import {
 } from '../../../service/directory/index.ts';
 
 /** The parameters as the API document shows them; the service itself validates the values. */
-export const suggestionQuery = Type.Object(
+export const suggestionQuery = queryOf(
   Object.fromEntries(
     suggestionParameters.map(({ name, description, example }) => {
       const text = `${description} Example: ${example}`;
@@ -23,22 +24,18 @@ export const suggestionQuery = Type.Object(
       return [name, Type.Optional(Type.String({ description: text }))];
     }),
   ),
-  { additionalProperties: false },
 );
 
 const degrees = Type.Union([Type.Number(), Type.Null()]);
 
-const suggestedAddress = Type.Object(
-  {
-    id: Type.Integer({ description: 'Record identifier.' }),
-    serv_direct_addr: Type.String(),
-    org_name: Type.String(),
-    org_city: Type.String(),
-    org_state: Type.String(),
-    verification: Type.Union([addressVerification, Type.Null()]),
-  },
-  { title: 'SuggestedAddress' },
-);
+const suggestedAddress = named('SuggestedAddress', {
+  id: Type.Integer({ description: 'Record identifier.' }),
+  serv_direct_addr: Type.String(),
+  org_name: Type.String(),
+  org_city: Type.String(),
+  org_state: Type.String(),
+  verification: Type.Union([addressVerification, Type.Null()]),
+});
 
 const suggestion = Type.Object(
   {
@@ -77,14 +74,11 @@ const suggestion = Type.Object(
 );
 
 const facet = Type.Array(
-  Type.Object(
-    {
-      value: Type.String({ description: 'A value of the parameter of the same name.' }),
-      label: Type.String(),
-      count: Type.Integer({ description: 'Records that fit.' }),
-    },
-    { title: 'Facet' },
-  ),
+  named('Facet', {
+    value: Type.String({ description: 'A value of the parameter of the same name.' }),
+    label: Type.String(),
+    count: Type.Integer({ description: 'Records that fit.' }),
+  }),
 );
 
 export const suggestionResponse = Type.Object(

@@ -1,3 +1,4 @@
+import { bodyOf, named, queryOf } from '../named.ts';
 import { addressVerification } from '../address-verification.ts';
 import { Type, type TObject, type TSchema } from 'typebox';
 import {
@@ -95,43 +96,37 @@ export function sendBody(limits: SendLimits): TObject {
   );
 }
 
-const attachment = Type.Object(
-  {
-    attachmentClass: Type.String({
-      description: 'Media type, checked against the content for the common types.',
-      examples: ['text/xml'],
+const attachment = bodyOf('Attachment', {
+  attachmentClass: Type.String({
+    description: 'Media type, checked against the content for the common types.',
+    examples: ['text/xml'],
+  }),
+  attachmentContent: Type.String({
+    description: 'Base64-encoded content (RFC 4648 §4); line breaks are allowed.',
+    examples: [exampleAttachment.attachmentContent],
+  }),
+  attachmentTitle: Type.Optional(
+    Type.String({ description: 'Title.', maxLength: 255, examples: ['Referral note'] }),
+  ),
+  attachmentFileName: Type.Optional(
+    Type.String({
+      description: 'File name; derived from the type if absent.',
+      maxLength: 255,
+      examples: ['referral.xml'],
     }),
-    attachmentContent: Type.String({
-      description: 'Base64-encoded content (RFC 4648 §4); line breaks are allowed.',
-      examples: [exampleAttachment.attachmentContent],
-    }),
-    attachmentTitle: Type.Optional(
-      Type.String({ description: 'Title.', maxLength: 255, examples: ['Referral note'] }),
-    ),
-    attachmentFileName: Type.Optional(
-      Type.String({
-        description: 'File name; derived from the type if absent.',
-        maxLength: 255,
-        examples: ['referral.xml'],
-      }),
-    ),
-  },
-  { title: 'Attachment', additionalProperties: false },
-);
+  ),
+});
 
 export const sendAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
     messageId: messageUrn('The identifier of the request, or the created one.'),
     result: Type.Array(
-      Type.Object(
-        {
-          toDirectAddress: Type.String(),
-          status: recipientStatus,
-          statusTime: time('Time of the last change of the status.'),
-        },
-        { title: 'AcceptedRecipient' },
-      ),
+      named('AcceptedRecipient', {
+        toDirectAddress: Type.String(),
+        status: recipientStatus,
+        statusTime: time('Time of the last change of the status.'),
+      }),
       { description: 'One entry per recipient, in the order given.' },
     ),
     warnings: Type.Optional(
@@ -153,51 +148,45 @@ export const sendAnswer = Type.Object(
   },
 );
 
-const historyEntry = Type.Object(
-  {
-    event: Type.String({
-      description: 'accepted, sent, refused, processed, dispatched, failure-reported or window-closed.',
-    }),
-    time: time('Time of the event.'),
-    status: recipientStatus,
-    late: Type.Boolean({
-      description: 'True if the status was already final; the event then changed nothing.',
-    }),
-    reason: Type.String({ description: 'The reason of a failure, as in RecipientStatus; otherwise empty.' }),
-    statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
-    diagnostic: Type.String({
-      description: 'The text in the SMTP reply, MDN or DSN of the receiving service; may be empty.',
-    }),
-  },
-  { title: 'HistoryEntry' },
-);
+const historyEntry = named('HistoryEntry', {
+  event: Type.String({
+    description: 'accepted, sent, refused, processed, dispatched, failure-reported or window-closed.',
+  }),
+  time: time('Time of the event.'),
+  status: recipientStatus,
+  late: Type.Boolean({
+    description: 'True if the status was already final; the event then changed nothing.',
+  }),
+  reason: Type.String({ description: 'The reason of a failure, as in RecipientStatus; otherwise empty.' }),
+  statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
+  diagnostic: Type.String({
+    description: 'The text in the SMTP reply, MDN or DSN of the receiving service; may be empty.',
+  }),
+});
 
 /** Why something failed; the words of Decision 0012. */
 const reasonText = `Empty, or: ${Object.keys(failureReasons).join(', ')}.`;
 
-const recipientResult = Type.Object(
-  {
-    toDirectAddress: Type.String(),
-    status: recipientStatus,
-    statusTime: time('Time of the last change of the status.'),
-    final: Type.Boolean({ description: 'True if the status cannot change anymore.' }),
-    reason: Type.String({
-      description: `The reason of the failure or, while the status is queued, of the last failed attempt. ${reasonText}`,
-    }),
-    statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
-    statusText: Type.String({ description: 'The status or the reason as a sentence for people.' }),
-    attempts: Type.Optional(
-      Type.Integer({ description: 'While the status is queued: the number of failed attempts.' }),
+const recipientResult = named('RecipientStatus', {
+  toDirectAddress: Type.String(),
+  status: recipientStatus,
+  statusTime: time('Time of the last change of the status.'),
+  final: Type.Boolean({ description: 'True if the status cannot change anymore.' }),
+  reason: Type.String({
+    description: `The reason of the failure or, while the status is queued, of the last failed attempt. ${reasonText}`,
+  }),
+  statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
+  statusText: Type.String({ description: 'The status or the reason as a sentence for people.' }),
+  attempts: Type.Optional(
+    Type.Integer({ description: 'While the status is queued: the number of failed attempts.' }),
+  ),
+  nextAttemptTime: Type.Optional(
+    time(
+      'While the status is queued: time of the next attempt. Absent while an attempt is in progress or the operator holds the destination.',
     ),
-    nextAttemptTime: Type.Optional(
-      time(
-        'While the status is queued: time of the next attempt. Absent while an attempt is in progress or the operator holds the destination.',
-      ),
-    ),
-    history: Type.Array(historyEntry, { description: 'The events of this recipient, oldest first.' }),
-  },
-  { title: 'RecipientStatus' },
-);
+  ),
+  history: Type.Array(historyEntry, { description: 'The events of this recipient, oldest first.' }),
+});
 
 const statusMembers = {
   messageId: messageUrn('The message.'),
@@ -261,7 +250,7 @@ export const statusListBody = Type.Object(
 export const statusListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    result: Type.Array(Type.Object(statusMembers, { title: 'MessageStatus' })),
+    result: Type.Array(named('MessageStatus', statusMembers)),
     unknown: Type.Array(Type.String(), { description: 'Ids for which you have no sent message.' }),
   },
   { title: 'StatusListAnswer', examples: [{ status: 'OK', result: [exampleStatus], unknown: [] }] },
@@ -270,83 +259,67 @@ export const statusListAnswer = Type.Object(
 const sha256 = (description: string) => Type.String({ description: `SHA-256, hex, ${description}` });
 
 /** The payload of evidence, version 1; clients decode it from `SignedEvidence`. */
-const evidence = Type.Object(
-  {
-    type: Type.Literal('direct-delivery-evidence'),
-    version: Type.Literal(1),
-    createdTime: time('When the evidence was signed.'),
-    messageId: messageUrn('The message.'),
-    wireMessageId: Type.String({ description: 'The Message-ID header, to which MDNs refer.' }),
-    fromDirectAddress: Type.String(),
-    acceptedTime: time('When the message was stored.'),
-    result: Type.Array(
-      Type.Object(
-        {
-          toDirectAddress: Type.String(),
-          status: recipientStatus,
-          statusTime: time('Time of the last change of the status.'),
-          reason: Type.String({ description: reasonText }),
-          statusCode: Type.String(),
-          history: Type.Array(historyEntry),
-          attempts: Type.Array(
-            Type.Object(
-              {
-                time: time('Start of the attempt.'),
-                durationMs: Type.Integer({ description: 'Duration in milliseconds.' }),
-                host: Type.String({ description: 'Mail server; empty if none was reached.' }),
-                address: Type.String({ description: 'Its IP address.' }),
-                tls: Type.String({ description: 'TLS version; empty for plain text.' }),
-                reply: Type.String({ description: 'The last SMTP reply, or a description of the error.' }),
-                outcome: words(['sent', 'partial', 'deferred', 'failed']),
-                code: Type.String({
-                  description: 'Reason why the message was not sent to some recipients; otherwise empty.',
-                }),
-                sentSha256: sha256('of the signed and encrypted bytes that were sent; empty if none were.'),
-                certificates: Type.Array(Type.Unknown(), {
-                  description:
-                    "The recipient's certificates, each with its fingerprint and its anchor or refusal.",
-                }),
-              },
-              { title: 'Attempt' },
-            ),
-          ),
-          mdns: Type.Array(
-            Type.Object(
-              {
-                receivedTime: time('When the MDN was received.'),
-                signerPath: Type.Array(sha256("of a certificate on the signer's validated path."), {
-                  description: 'From the signer to the anchor.',
-                }),
-                signerCertificates: Type.Array(Type.String(), {
-                  description:
-                    'The certificates of that path in the same order: DER, base64. Empty for an MDN that was received before they were stored.',
-                }),
-                signedMdn: Type.String({ description: 'The signed MIME entity as received, base64.' }),
-              },
-              { title: 'SignedMdn' },
-            ),
-          ),
-        },
-        { title: 'RecipientEvidence' },
+const evidence = named('Evidence', {
+  type: Type.Literal('direct-delivery-evidence'),
+  version: Type.Literal(1),
+  createdTime: time('When the evidence was signed.'),
+  messageId: messageUrn('The message.'),
+  wireMessageId: Type.String({ description: 'The Message-ID header, to which MDNs refer.' }),
+  fromDirectAddress: Type.String(),
+  acceptedTime: time('When the message was stored.'),
+  result: Type.Array(
+    named('RecipientEvidence', {
+      toDirectAddress: Type.String(),
+      status: recipientStatus,
+      statusTime: time('Time of the last change of the status.'),
+      reason: Type.String({ description: reasonText }),
+      statusCode: Type.String(),
+      history: Type.Array(historyEntry),
+      attempts: Type.Array(
+        named('Attempt', {
+          time: time('Start of the attempt.'),
+          durationMs: Type.Integer({ description: 'Duration in milliseconds.' }),
+          host: Type.String({ description: 'Mail server; empty if none was reached.' }),
+          address: Type.String({ description: 'Its IP address.' }),
+          tls: Type.String({ description: 'TLS version; empty for plain text.' }),
+          reply: Type.String({ description: 'The last SMTP reply, or a description of the error.' }),
+          outcome: words(['sent', 'partial', 'deferred', 'failed']),
+          code: Type.String({
+            description: 'Reason why the message was not sent to some recipients; otherwise empty.',
+          }),
+          sentSha256: sha256('of the signed and encrypted bytes that were sent; empty if none were.'),
+          certificates: Type.Array(Type.Unknown(), {
+            description: "The recipient's certificates, each with its fingerprint and its anchor or refusal.",
+          }),
+        }),
       ),
-    ),
-  },
-  { title: 'Evidence' },
-);
-
-export const evidenceAnswer = Type.Object(
-  {
-    payload: Type.String({
-      description: 'base64url of the evidence as JSON.',
-      contentEncoding: 'base64url',
-      contentMediaType: 'application/json',
-      contentSchema: evidence,
+      mdns: Type.Array(
+        named('SignedMdn', {
+          receivedTime: time('When the MDN was received.'),
+          signerPath: Type.Array(sha256("of a certificate on the signer's validated path."), {
+            description: 'From the signer to the anchor.',
+          }),
+          signerCertificates: Type.Array(Type.String(), {
+            description:
+              'The certificates of that path in the same order: DER, base64. Empty for an MDN that was received before they were stored.',
+          }),
+          signedMdn: Type.String({ description: 'The signed MIME entity as received, base64.' }),
+        }),
+      ),
     }),
-    protected: Type.String({ description: 'base64url of the header: alg, typ, x5c.' }),
-    signature: Type.String({ description: 'base64url.' }),
-  },
-  { title: 'SignedEvidence' },
-);
+  ),
+});
+
+export const evidenceAnswer = named('SignedEvidence', {
+  payload: Type.String({
+    description: 'base64url of the evidence as JSON.',
+    contentEncoding: 'base64url',
+    contentMediaType: 'application/json',
+    contentSchema: evidence,
+  }),
+  protected: Type.String({ description: 'base64url of the header: alg, typ, x5c.' }),
+  signature: Type.String({ description: 'base64url.' }),
+});
 
 export const messageIdParameter = Type.Object({
   messageId: Type.String({ description: '`urn:uuid:<uuid>` or the bare UUID.' }),
@@ -355,52 +328,43 @@ export const attachmentParameters = Type.Object({
   messageId: Type.String({ description: '`urn:uuid:<uuid>` or the bare UUID.' }),
   position: Type.Integer({ minimum: 0, description: 'Index in emailAttachmentList, starting at 0.' }),
 });
-export const xdmQuery = Type.Object(
-  {
-    xdm: Type.Optional(
-      Type.Boolean({
-        description:
-          'True: XDM packages as received, loose documents packed into one. False (default): the documents themselves.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+export const xdmQuery = queryOf({
+  xdm: Type.Optional(
+    Type.Boolean({
+      description:
+        'True: XDM packages as received, loose documents packed into one. False (default): the documents themselves.',
+    }),
+  ),
+});
 
-export const inboxQuery = Type.Object(
-  {
-    toDirectAddress: Type.Optional(Type.String({ description: 'One of your addresses; default: all.' })),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Entries on the page: 25 by default, 100 at most.' }),
-    ),
-    cursor: Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' })),
-  },
-  { additionalProperties: false },
-);
+export const inboxQuery = queryOf({
+  toDirectAddress: Type.Optional(Type.String({ description: 'One of your addresses; default: all.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Entries on the page: 25 by default, 100 at most.' }),
+  ),
+  cursor: Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' })),
+});
 export const inboxAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
     result: Type.Array(
-      Type.Object(
-        {
-          messageId: messageUrn("Id of this recipient's copy, to fetch and acknowledge it."),
-          fromDirectAddress: Type.String(),
-          toDirectAddress: Type.String(),
-          forwardedFrom: Type.Optional(
-            Type.Array(Type.String(), {
-              description:
-                'The addresses that it was sent to, if yours gets it for them; their MDNs answer it. Absent otherwise.',
-            }),
-          ),
-          receivedTime: time('When it was received.'),
-          attachmentCount: Type.Integer({
+      named('InboxEntry', {
+        messageId: messageUrn("Id of this recipient's copy, to fetch and acknowledge it."),
+        fromDirectAddress: Type.String(),
+        toDirectAddress: Type.String(),
+        forwardedFrom: Type.Optional(
+          Type.Array(Type.String(), {
             description:
-              'Number of attachments as they were received: an XDM package counts as one, whatever it contains.',
+              'The addresses that it was sent to, if yours gets it for them; their MDNs answer it. Absent otherwise.',
           }),
-          sizeBytes: Type.Integer({ description: 'Size of the received message in bytes.' }),
-        },
-        { title: 'InboxEntry' },
-      ),
+        ),
+        receivedTime: time('When it was received.'),
+        attachmentCount: Type.Integer({
+          description:
+            'Number of attachments as they were received: an XDM package counts as one, whatever it contains.',
+        }),
+        sizeBytes: Type.Integer({ description: 'Size of the received message in bytes.' }),
+      }),
     ),
     nextCursor: Type.Optional(
       Type.String({ description: 'The `cursor` of the next page; absent on the last page.' }),
@@ -429,16 +393,13 @@ export const inboxAnswer = Type.Object(
 export const inboundPayload = Type.Object(
   {
     status: Type.Optional(Type.Literal('OK')),
-    envelopeInfo: Type.Object(
-      {
-        fromDirectAddress: Type.String(),
-        toDirectAddress: Type.Array(Type.String()),
-        messageId: messageUrn("Id of this recipient's copy."),
-        transitTime: time('When it was received.'),
-        wireMessageId: Type.String({ description: "The sender's Message-ID; empty if there was none." }),
-      },
-      { title: 'Envelope' },
-    ),
+    envelopeInfo: named('Envelope', {
+      fromDirectAddress: Type.String(),
+      toDirectAddress: Type.Array(Type.String()),
+      messageId: messageUrn("Id of this recipient's copy."),
+      transitTime: time('When it was received.'),
+      wireMessageId: Type.String({ description: "The sender's Message-ID; empty if there was none." }),
+    }),
     messageSubject: Type.String({
       description: 'One line, without control characters and marks that turn the direction of writing.',
     }),
@@ -452,33 +413,30 @@ export const inboundPayload = Type.Object(
     }),
     xdm: Type.Boolean({ description: 'True if an attachment is an XDM package.' }),
     emailAttachmentList: Type.Array(
-      Type.Object(
-        {
-          attachmentClass: Type.String({ description: 'Media type, without parameters.' }),
-          attachmentCharset: Type.String({
-            description: 'The charset that the sender gave with the media type; empty if there is none.',
-          }),
-          attachmentContent: Type.String({ description: 'Base64-encoded content.' }),
-          attachmentFileName: Type.String(),
-          attachmentTitle: Type.String(),
-          attachmentContentId: Type.String({
-            description: 'Content-ID without angle brackets; empty if there is none.',
-          }),
-          attachmentInline: Type.Boolean({
-            description:
-              'True if it belongs to the text and is no document: an image in it, the text in another form, or its original octets.',
-          }),
-          attachmentSize: Type.String({ description: 'Size in bytes, as a decimal string.' }),
-          attachmentHash: Type.String({ description: 'SHA-256 of the bytes, hex.' }),
-          attachmentTypeCode: Type.String({
-            description: 'Type code (LOINC) from the XDM metadata; empty if there is none.',
-          }),
-          attachmentTypeCodeText: Type.String({
-            description: 'Display name of the type code; may be empty.',
-          }),
-        },
-        { title: 'InboundAttachment' },
-      ),
+      named('InboundAttachment', {
+        attachmentClass: Type.String({ description: 'Media type, without parameters.' }),
+        attachmentCharset: Type.String({
+          description: 'The charset that the sender gave with the media type; empty if there is none.',
+        }),
+        attachmentContent: Type.String({ description: 'Base64-encoded content.' }),
+        attachmentFileName: Type.String(),
+        attachmentTitle: Type.String(),
+        attachmentContentId: Type.String({
+          description: 'Content-ID without angle brackets; empty if there is none.',
+        }),
+        attachmentInline: Type.Boolean({
+          description:
+            'True if it belongs to the text and is no document: an image in it, the text in another form, or its original octets.',
+        }),
+        attachmentSize: Type.String({ description: 'Size in bytes, as a decimal string.' }),
+        attachmentHash: Type.String({ description: 'SHA-256 of the bytes, hex.' }),
+        attachmentTypeCode: Type.String({
+          description: 'Type code (LOINC) from the XDM metadata; empty if there is none.',
+        }),
+        attachmentTypeCodeText: Type.String({
+          description: 'Display name of the type code; may be empty.',
+        }),
+      }),
     ),
     warnings: Type.Optional(
       Type.Array(problemSchema, {
@@ -520,14 +478,11 @@ export const inboundPayload = Type.Object(
   },
 );
 
-export const acknowledgeAnswer = Type.Object(
-  {
-    status: Type.Literal('OK'),
-    messageId: messageUrn('The acknowledged message.'),
-    acknowledgedTime: time('Time of the first acknowledgement.'),
-  },
-  { title: 'AcknowledgeAnswer' },
-);
+export const acknowledgeAnswer = named('AcknowledgeAnswer', {
+  status: Type.Literal('OK'),
+  messageId: messageUrn('The acknowledged message.'),
+  acknowledgedTime: time('Time of the first acknowledgement.'),
+});
 
 export const validateBody = Type.Object(
   {
@@ -551,27 +506,21 @@ export const validateBody = Type.Object(
   },
 );
 const verdict = (description: string) => Type.Union([Type.Boolean(), Type.Null()], { description });
-export const validateAnswer = Type.Object(
-  {
-    status: Type.Literal('OK'),
-    result: Type.Array(
-      Type.Object(
-        {
-          directAddress: Type.String(),
-          syntax: Type.Boolean({ description: 'True if the address is well-formed.' }),
-          certificate: verdict('True if a certificate was found; null if unknown.'),
-          trusted: verdict('True if a certificate that was found is trusted; null if unknown.'),
-          listed: verdict('True if the directory lists the address; null if unknown.'),
-          reason: Type.String({
-            description:
-              'Empty, or why a send would fail: invalid (not a Direct address), undecided (no result in time; ask again), or a reason of RecipientStatus.',
-          }),
-          statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
-          verification: Type.Optional(addressVerification),
-        },
-        { title: 'AddressCheck' },
-      ),
-    ),
-  },
-  { title: 'ValidateAnswer' },
-);
+export const validateAnswer = named('ValidateAnswer', {
+  status: Type.Literal('OK'),
+  result: Type.Array(
+    named('AddressCheck', {
+      directAddress: Type.String(),
+      syntax: Type.Boolean({ description: 'True if the address is well-formed.' }),
+      certificate: verdict('True if a certificate was found; null if unknown.'),
+      trusted: verdict('True if a certificate that was found is trusted; null if unknown.'),
+      listed: verdict('True if the directory lists the address; null if unknown.'),
+      reason: Type.String({
+        description:
+          'Empty, or why a send would fail: invalid (not a Direct address), undecided (no result in time; ask again), or a reason of RecipientStatus.',
+      }),
+      statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
+      verification: Type.Optional(addressVerification),
+    }),
+  ),
+});

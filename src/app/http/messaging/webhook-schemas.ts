@@ -1,3 +1,4 @@
+import { named } from '../named.ts';
 import { Type } from 'typebox';
 import { recipientStates } from '../../../service/messaging/index.ts';
 import { eventTypes } from '../../../service/webhook/index.ts';
@@ -91,7 +92,7 @@ const webhookMembers = {
   createdTime: Type.String({ format: 'date-time' }),
 };
 
-const webhook = Type.Object(webhookMembers, { title: 'Webhook' });
+const webhook = named('Webhook', webhookMembers);
 
 const exampleWebhook = {
   id: exampleHookId,
@@ -129,33 +130,27 @@ export const webhookListAnswer = Type.Object(
   { status: Type.Literal('OK'), result: Type.Array(webhook) },
   { title: 'WebhookList', examples: [{ status: 'OK', result: [exampleWebhook] }] },
 );
-export const secretAnswer = Type.Object({ status: Type.Literal('OK'), secret }, { title: 'SecretAnswer' });
+export const secretAnswer = named('SecretAnswer', { status: Type.Literal('OK'), secret });
 export const webhookParameter = Type.Object({
   webhookId: Type.String({ description: 'The `id` of the webhook.' }),
 });
 
-export const deadLetterListAnswer = Type.Object(
-  {
-    status: Type.Literal('OK'),
-    result: Type.Array(
-      Type.Object(
-        {
-          eventId: Type.String(),
-          eventType,
-          messageId: Type.String(),
-          attempts: Type.Integer(),
-          lastStatus: Type.Optional(
-            Type.Integer({ description: 'HTTP status of the last attempt; absent if there was no answer.' }),
-          ),
-          lastError: Type.String({ description: 'Error of the last attempt; empty if there was none.' }),
-          createdTime: Type.String({ format: 'date-time' }),
-        },
-        { title: 'DeadLetter' },
+export const deadLetterListAnswer = named('DeadLetterList', {
+  status: Type.Literal('OK'),
+  result: Type.Array(
+    named('DeadLetter', {
+      eventId: Type.String(),
+      eventType,
+      messageId: Type.String(),
+      attempts: Type.Integer(),
+      lastStatus: Type.Optional(
+        Type.Integer({ description: 'HTTP status of the last attempt; absent if there was no answer.' }),
       ),
-    ),
-  },
-  { title: 'DeadLetterList' },
-);
+      lastError: Type.String({ description: 'Error of the last attempt; empty if there was none.' }),
+      createdTime: Type.String({ format: 'date-time' }),
+    }),
+  ),
+});
 
 export const replayBody = Type.Object(
   {
@@ -165,15 +160,12 @@ export const replayBody = Type.Object(
   },
   { title: 'Replay', additionalProperties: false, examples: [{}] },
 );
-export const replayAnswer = Type.Object(
-  {
-    status: Type.Literal('OK'),
-    replayed: Type.Integer({
-      description: 'Number of notifications that are sent again; for a disabled webhook, when it is enabled.',
-    }),
-  },
-  { title: 'ReplayAnswer' },
-);
+export const replayAnswer = named('ReplayAnswer', {
+  status: Type.Literal('OK'),
+  replayed: Type.Integer({
+    description: 'Number of notifications that are sent again; for a disabled webhook, when it is enabled.',
+  }),
+});
 
 /** The payload of a webhook of the kind `status`: `EventPayload` with the number of the attempt. */
 export const notification = Type.Object(

@@ -1,3 +1,4 @@
+import { bodyOf, named, queryOf } from '../named.ts';
 import { Type, type TSchema } from 'typebox';
 import { maxProvisionedAtOnce } from '../../../service/hosting/index.ts';
 import { problemSchema } from '../envelope.ts';
@@ -88,10 +89,7 @@ export const addressChangeBody = Type.Object(changeMembers, {
 export const addressChangesBody = Type.Object(
   {
     addresses: Type.Array(
-      Type.Object(
-        { directAddress: Type.String({ maxLength: 500 }), ...changeMembers },
-        { title: 'NamedAddressChange', additionalProperties: false },
-      ),
+      bodyOf('NamedAddressChange', { directAddress: Type.String({ maxLength: 500 }), ...changeMembers }),
       { minItems: 1, maxItems: maxProvisionedAtOnce },
     ),
     rowByRow: Type.Optional(
@@ -157,28 +155,22 @@ const shownAddress = Type.Object(
     status: addressStatus,
     directory: orNull(directoryEntry),
     proofing: orNull(
-      Type.Object(
-        {
-          level: Type.String(),
-          method: Type.String(),
-          date: Type.String(),
-          expires: Type.String({ description: 'Empty if it does not expire.' }),
-          verifier: Type.String(),
-          reference: Type.String(),
-        },
-        { title: 'StoredProofing' },
-      ),
+      named('StoredProofing', {
+        level: Type.String(),
+        method: Type.String(),
+        date: Type.String(),
+        expires: Type.String({ description: 'Empty if it does not expire.' }),
+        verifier: Type.String(),
+        reference: Type.String(),
+      }),
     ),
     forwarding: orNull(
-      Type.Object(
-        {
-          deliverTo: Type.Array(Type.String()),
-          keepsCopy: Type.Boolean(),
-          from: Type.Optional(Type.String({ format: 'date-time' })),
-          until: Type.Optional(Type.String({ format: 'date-time' })),
-        },
-        { title: 'StoredForwarding' },
-      ),
+      named('StoredForwarding', {
+        deliverTo: Type.Array(Type.String()),
+        keepsCopy: Type.Boolean(),
+        from: Type.Optional(Type.String({ format: 'date-time' })),
+        until: Type.Optional(Type.String({ format: 'date-time' })),
+      }),
     ),
   },
   { title: 'ProvisionedAddress', description: 'Null: not listed, no record, no forwarding.' },
@@ -216,15 +208,12 @@ export const addressChangesAnswer = Type.Object(
     status: Type.Literal('OK'),
     stored: Type.Boolean({ description: 'False for a dry run.' }),
     result: Type.Array(
-      Type.Object(
-        {
-          directAddress: Type.String(),
-          outcome,
-          warnings,
-          errors: Type.Array(problemSchema, { description: 'Why it is refused; empty otherwise.' }),
-        },
-        { title: 'AddressChangeResult' },
-      ),
+      named('AddressChangeResult', {
+        directAddress: Type.String(),
+        outcome,
+        warnings,
+        errors: Type.Array(problemSchema, { description: 'Why it is refused; empty otherwise.' }),
+      }),
       { description: 'One for each address of the request, in its order.' },
     ),
   },
@@ -254,17 +243,14 @@ export const addressChangesAnswer = Type.Object(
   },
 );
 
-export const addressListQuery = Type.Object(
-  {
-    domain: Type.Optional(Type.String({ description: 'One of your domains; default: all.' })),
-    status: Type.Optional(addressStatus),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Addresses on the page: 100 by default, 1,000 at most.' }),
-    ),
-    cursor: Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' })),
-  },
-  { additionalProperties: false },
-);
+export const addressListQuery = queryOf({
+  domain: Type.Optional(Type.String({ description: 'One of your domains; default: all.' })),
+  status: Type.Optional(addressStatus),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Addresses on the page: 100 by default, 1,000 at most.' }),
+  ),
+  cursor: Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' })),
+});
 export const addressListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
@@ -283,24 +269,21 @@ const limit = (description: string) => Type.Optional(Type.Integer({ description 
 export const organizationAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    organization: Type.Object(
-      {
-        id: Type.String(),
-        name: Type.String(),
-        domains: Type.Array(Type.String()),
-        activeAddresses: Type.Integer(),
-        limits: Type.Object(
-          {
-            addresses: limit('Active addresses.'),
-            messagesPerDay: limit('Messages that its clients send on a day (UTC).'),
-            octetsPerDay: limit('Octets of these messages.'),
-            storageOctets: limit('Octets of the messages that are kept for it.'),
-          },
-          { title: 'OrganizationLimits', description: 'What your organization may have; absent: no limit.' },
-        ),
-      },
-      { title: 'Organization' },
-    ),
+    organization: named('Organization', {
+      id: Type.String(),
+      name: Type.String(),
+      domains: Type.Array(Type.String()),
+      activeAddresses: Type.Integer(),
+      limits: Type.Object(
+        {
+          addresses: limit('Active addresses.'),
+          messagesPerDay: limit('Messages that its clients send on a day (UTC).'),
+          octetsPerDay: limit('Octets of these messages.'),
+          storageOctets: limit('Octets of the messages that are kept for it.'),
+        },
+        { title: 'OrganizationLimits', description: 'What your organization may have; absent: no limit.' },
+      ),
+    }),
   },
   {
     title: 'OrganizationAnswer',
