@@ -18,8 +18,6 @@ export const consoleErrors = {
   },
 } as const satisfies ErrorTable;
 
-export type ConsoleErrorCode = keyof typeof consoleErrors;
-
 /** Refusals of the console's listener before a route runs. */
 export class ConsoleError extends codedError(consoleErrors) {}
 

@@ -15,7 +15,5 @@ export const httpErrors = {
   },
 } as const satisfies ErrorTable;
 
-export type HttpErrorCode = keyof typeof httpErrors;
-
 /** Errors of the HTTP edge. */
 export class HttpError extends codedError(httpErrors) {}

@@ -22,6 +22,4 @@ export const dnsErrors = {
   DNS_CLOSED: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
-export type DnsErrorCode = keyof typeof dnsErrors;
-
 export class DnsError extends codedError(dnsErrors) {}

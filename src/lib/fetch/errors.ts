@@ -22,6 +22,4 @@ export const fetchErrors = {
   FETCH_FAILED: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
-export type FetchErrorCode = keyof typeof fetchErrors;
-
 export class FetchError extends codedError(fetchErrors) {}

@@ -12,6 +12,4 @@ export const ldapErrors = {
   LDAP_NO_SOCKET: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
-export type LdapErrorCode = keyof typeof ldapErrors;
-
 export class LdapError extends codedError(ldapErrors) {}

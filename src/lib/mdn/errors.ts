@@ -7,8 +7,6 @@ export const mdnErrors = {
   MDN_STATUS_CODE_INVALID: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;
 
-export type MdnErrorCode = keyof typeof mdnErrors;
-
 /**
  * Thrown by the writers of this module; addresses that cannot be written are MimeError. Reading never throws
  * these.

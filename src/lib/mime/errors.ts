@@ -21,7 +21,5 @@ export const mimeErrors = {
   MIME_MEDIA_TYPE_INVALID: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;
 
-export type MimeErrorCode = keyof typeof mimeErrors;
-
 /** Thrown by every function of this module; never holds header values, since they may name a patient. */
 export class MimeError extends codedError(mimeErrors) {}

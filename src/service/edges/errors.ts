@@ -31,8 +31,6 @@ export const edgesErrors = {
   },
 } as const satisfies ErrorTable;
 
-export type EdgesErrorCode = keyof typeof edgesErrors;
-
 /** Errors of edge accounts. No message repeats a password. */
 export class EdgesError extends codedError(edgesErrors) {}
 

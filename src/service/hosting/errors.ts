@@ -12,6 +12,4 @@ export const hostingErrors = {
   },
 } as const satisfies ErrorTable;
 
-export type HostingErrorCode = keyof typeof hostingErrors;
-
 export class HostingError extends codedError(hostingErrors) {}

@@ -6,7 +6,5 @@ export const integrityErrors = {
   INTEGRITY_ROW_UNKNOWN: { kind: 'not-found' },
 } as const satisfies ErrorTable;
 
-export type IntegrityErrorCode = keyof typeof integrityErrors;
-
 /** A row of the database was not written by this service. */
 export class IntegrityError extends codedError(integrityErrors) {}

@@ -78,7 +78,5 @@ export const operatorErrors = {
   },
 } as const satisfies ErrorTable;
 
-export type OperatorsErrorCode = keyof typeof operatorErrors;
-
 /** Refusals of operators' requests. No message repeats a token. */
 export class OperatorsError extends codedError(operatorErrors) {}

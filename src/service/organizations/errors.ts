@@ -13,8 +13,6 @@ export const organizationsErrors = {
   ORGANIZATION_DAY_FULL: { kind: 'rate-limited' },
 } as const satisfies ErrorTable;
 
-export type OrganizationsErrorCode = keyof typeof organizationsErrors;
-
 export class OrganizationsError extends codedError(organizationsErrors) {}
 
 export const closedOrganization = (id: string): OrganizationsError =>

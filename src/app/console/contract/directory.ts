@@ -228,7 +228,6 @@ export const uploadQuery = queryOf({
     }),
   ),
 });
-export type UploadQuery = Static<typeof uploadQuery>;
 
 export const uploadAnswer = named('UploadAnswer', { uploadId: Type.String(), bytes: Type.Integer() });
 export type UploadAnswer = Static<typeof uploadAnswer>;

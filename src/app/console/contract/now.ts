@@ -12,7 +12,6 @@ export const tileId = oneOf([
   'bundles',
   'directory',
 ]);
-export type TileId = Static<typeof tileId>;
 
 export const tile = named('Tile', {
   id: tileId,

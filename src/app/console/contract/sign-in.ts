@@ -14,7 +14,6 @@ export type SignedIn = Static<typeof signedIn>;
 
 /** `POST /admin/v1/sign-in/link`, without a session: the token after `#enter=`. */
 export const linkRequest = queryOf({ token: Type.String({ maxLength: 200 }) });
-export type LinkRequest = Static<typeof linkRequest>;
 
 /**
  * A sign-in link starts a session; an enrolment link names the operator whose passkey is to be registered,
@@ -42,7 +41,6 @@ export const passkeyEnrolment = queryOf({
   token: Type.String({ maxLength: 200 }),
   response: Type.Object({}, { additionalProperties: true }),
 });
-export type PasskeyEnrolment = Static<typeof passkeyEnrolment>;
 
 /** `POST /admin/v1/sign-in/passkey/verify`: the result of `navigator.credentials.get` as JSON. */
 export const passkeyAssertion = Type.Object({}, { additionalProperties: true });
