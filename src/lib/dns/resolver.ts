@@ -37,10 +37,6 @@ export interface DnsResolverOptions {
   readonly attempts?: number;
   /** `false` switches caching off. */
   readonly cache?: CacheLimits | false;
-  /**
-   * Sends names in mixed case and expects them back so, which makes answers harder to forge. Default true.
-   */
-  readonly isCaseMixed?: boolean;
   readonly clock?: Clock;
   readonly random?: RandomSource;
 }
@@ -49,7 +45,6 @@ interface Resolver {
   readonly servers: readonly DnsServerAddress[];
   readonly timeoutMs: number;
   readonly attempts: number;
-  readonly isCaseMixed: boolean;
   /** Servers that were seen to change the case of names; they are asked in plain case, over UDP. */
   readonly caseChangers: Set<DnsServerAddress>;
   readonly random: RandomSource;
@@ -68,7 +63,6 @@ export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Cl
     servers: options.servers,
     timeoutMs: options.timeoutMs ?? queryTimeoutMs,
     attempts: options.attempts ?? queryAttempts,
-    isCaseMixed: options.isCaseMixed ?? true,
     caseChangers: new Set(),
     random: options.random ?? { bytes: randomBytes },
     cache:
@@ -203,7 +197,8 @@ async function exchange(
   isEdns: boolean,
 ): Promise<{ message: DnsMessage; transport: 'udp' | 'tcp' }> {
   const id = Buffer.from(resolver.random.bytes(2)).readUInt16BE(0);
-  const isMixed = resolver.isCaseMixed && !resolver.caseChangers.has(server);
+  // Names in mixed case come back so, which makes answers harder to forge.
+  const isMixed = !resolver.caseChangers.has(server);
   const query = writeQuery({ id, name: isMixed ? mixCase(name, resolver.random) : name, type, isEdns });
   const options = { server, query, timeoutMs: resolver.timeoutMs, signal: resolver.closing.signal };
   const outcome = await askOverUdp(options);

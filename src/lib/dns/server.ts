@@ -31,7 +31,6 @@ export interface DnsServerOptions {
     /** A peer is an IPv4 address or an IPv6 /64. */
     readonly maxTcpConnectionsPerPeer?: number;
     readonly tcpEvictIdleMs?: number;
-    readonly maxUdpQueriesInFlight?: number;
     /** Full answers over UDP to one network (IPv4 /24, IPv6 /56); 0 for no limit. */
     readonly udpResponsesPerSecond?: number;
     readonly udpResponseBurst?: number;
@@ -101,7 +100,7 @@ function serveUdp(udp: Socket, { zones, limits = {}, clock = systemClock, onErro
   udp.on('error', () => {});
   udp.on('message', (bytes, peer) => {
     // A datagram from port 0 cannot be answered, and one beyond the limit is lost, as datagrams may be.
-    if (peer.port === 0 || inFlight >= (limits.maxUdpQueriesInFlight ?? maxUdpQueriesInFlight)) return;
+    if (peer.port === 0 || inFlight >= maxUdpQueriesInFlight) return;
     if (!rate.allows(peer.address)) {
       const response = respondTruncated(bytes);
       if (response !== undefined) sendDatagram(udp, response, peer);

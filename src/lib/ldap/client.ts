@@ -11,8 +11,6 @@ export interface LdapClientOptions {
   readonly dns: Pick<DnsResolver, 'resolveAddresses'>;
   /** For one server, from connecting to the last entry. Default 5 s (DISC-11). */
   readonly timeoutMs?: number;
-  /** Default 4 s, at most `timeoutMs`. */
-  readonly connectTimeoutMs?: number;
   /** Servers on private addresses too: for sandbox and tests. Default false (SEC-11). */
   readonly allowPrivate?: boolean;
 }
@@ -125,7 +123,7 @@ async function askServer(
   options: LdapClientOptions,
 ): Promise<FoundCertificates> {
   const timeoutMs = options.timeoutMs ?? limits.lookupTimeoutMs;
-  const connectTimeoutMs = Math.min(options.connectTimeoutMs ?? limits.connectTimeoutMs, timeoutMs);
+  const connectTimeoutMs = Math.min(limits.connectTimeoutMs, timeoutMs);
   const connection = openConnection({ host, port, timeoutMs, connectTimeoutMs });
   try {
     return await findCertificates(connection, mail);

@@ -21,14 +21,11 @@ export interface LdapResponderOptions {
    * HOST-03).
    */
   readonly findCertificates: FindPublished;
-  /** The naming context. Default `o=openhisp`. */
-  readonly base?: string;
   readonly limits?: {
     readonly maxConnections?: number;
     /** A peer is an IPv4 address or an IPv6 /64. */
     readonly maxConnectionsPerPeer?: number;
     readonly evictIdleMs?: number;
-    readonly idleMs?: number;
   };
   /** Told of each connection that is closed because there are too many. */
   readonly onClosed?: (reason: ConnectionRefusal) => void;
@@ -45,10 +42,9 @@ export interface LdapResponder extends Closable {
  * listen.
  */
 export async function createLdapResponder(options: LdapResponderOptions): Promise<LdapResponder> {
-  const { base = 'o=openhisp', findCertificates, onError } = options;
+  const { findCertificates, onError } = options;
   const limits = options.limits ?? {};
-  const idleMs = limits.idleMs ?? defaults.idleMs;
-  const directory: Directory = { base, findCertificates, ...(onError && { onError }) };
+  const directory: Directory = { base: 'o=openhisp', findCertificates, ...(onError && { onError }) };
   const shares = createConnectionShares({
     maxConnections: limits.maxConnections ?? defaults.maxConnections,
     maxConnectionsPerPeer: limits.maxConnectionsPerPeer ?? defaults.maxConnectionsPerPeer,
@@ -56,7 +52,7 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
     ...(options.onClosed && { onClosed: options.onClosed }),
   });
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
-    shares.admit(socket, () => serveConnection(socket, directory, idleMs)),
+    shares.admit(socket, () => serveConnection(socket, directory)),
   );
   server.listen({ host: options.host, port: options.port });
   await once(server, 'listening');
@@ -78,7 +74,7 @@ const closeAfterMs = 1_000;
  * Answers the requests of one connection in order; reads only as fast as the peer reads the answers. A peer
  * that has closed its side gets the answers to what it asked before.
  */
-function serveConnection(socket: Socket, directory: Directory, idleMs: number): Evictable {
+function serveConnection(socket: Socket, directory: Directory): Evictable {
   let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   const waiting: Buffer[] = [];
@@ -147,7 +143,7 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
     isEnded = true;
     void work();
   });
-  socket.setTimeout(idleMs, () => socket.destroy());
+  socket.setTimeout(defaults.idleMs, () => socket.destroy());
   return { idleSinceMs: () => (isAnswering ? undefined : answeredMs), hasAsked: () => hasAsked };
 }
 

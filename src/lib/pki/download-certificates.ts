@@ -8,11 +8,11 @@ import { shortName } from './name-certificate.ts';
 export interface CertificateDownload {
   readonly fetch: GuardedFetch;
   readonly timeoutMs?: number | undefined;
-  readonly maxBytes?: number | undefined;
   /** Of the name that is sought: its certificates come first in a set that is cut. */
   readonly subjectKey: string;
 }
 
+const maxBytes = 4 * 1024 * 1024;
 /** Taken of one answer. */
 const maxCertificates = 32;
 
@@ -23,7 +23,7 @@ const maxCertificates = 32;
  */
 export async function downloadCertificates(
   url: string,
-  { fetch, timeoutMs = 5_000, maxBytes = 4 * 1024 * 1024, subjectKey }: CertificateDownload,
+  { fetch, timeoutMs = 5_000, subjectKey }: CertificateDownload,
 ): Promise<readonly Certificate[]> {
   try {
     const { status, body } = await fetch(url, { timeoutMs, maxBytes });

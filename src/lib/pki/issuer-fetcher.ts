@@ -14,9 +14,6 @@ export interface IssuerFetcherOptions {
   /** The clock for the age and validity of cached answers. */
   readonly now: () => Date;
   readonly timeoutMs?: number;
-  readonly maxBytes?: number;
-  /** Time for which an answer is cached. Default one hour; a failure one minute. */
-  readonly keepMs?: number;
 }
 
 export type IssuerFetcher = (
@@ -30,6 +27,8 @@ export type IssuerFetcher = (
 
 /** Largest number of URLs tried per certificate. */
 const maxUrls = 3;
+/** Time for which an answer is cached, and a failure. */
+const keepMs = 3_600_000;
 const failureKeepMs = 60_000;
 const maxAnswers = 500;
 /** Limit of the certificates in all cached answers: outsiders choose the URLs that are fetched. */
@@ -67,7 +66,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
   function findCached(url: string, subjectKey: string): CachedAnswer | undefined {
     const nowMs = options.now().getTime();
     return [answers.get(answerKey(url, subjectKey)), failedHosts.get(hostOf(url))].find(
-      (answer) => answer !== undefined && isFresh(answer, nowMs, options),
+      (answer) => answer !== undefined && isFresh(answer, nowMs),
     );
   }
 
@@ -80,7 +79,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     // file that it cannot give.
     const isHostAtFault =
       answer.failure?.isTransient === true &&
-      !(served !== undefined && isFresh(served, options.now().getTime(), options));
+      !(served !== undefined && isFresh(served, options.now().getTime()));
     if (isHostAtFault) failedHosts.set(host, answer);
     else answers.set(answerKey(url, subjectKey), answer);
     return answer;
@@ -145,13 +144,9 @@ function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url;
 }
 
-function isFresh(
-  answer: Pick<CachedAnswer, 'fetchedAtMs' | 'failure'>,
-  nowMs: number,
-  options: IssuerFetcherOptions,
-): boolean {
+function isFresh(answer: Pick<CachedAnswer, 'fetchedAtMs' | 'failure'>, nowMs: number): boolean {
   const ageMs = nowMs - answer.fetchedAtMs;
-  return ageMs >= 0 && ageMs < (answer.failure ? failureKeepMs : (options.keepMs ?? 3_600_000));
+  return ageMs >= 0 && ageMs < (answer.failure ? failureKeepMs : keepMs);
 }
 
 async function download(
@@ -159,10 +154,10 @@ async function download(
   subjectKey: string,
   options: IssuerFetcherOptions,
 ): Promise<CachedAnswer> {
-  const { fetch, timeoutMs, maxBytes } = options;
+  const { fetch, timeoutMs } = options;
   const fetchedAtMs = (): number => options.now().getTime();
   try {
-    const certificates = await downloadCertificates(url, { fetch, timeoutMs, maxBytes, subjectKey });
+    const certificates = await downloadCertificates(url, { fetch, timeoutMs, subjectKey });
     return { certificates, fetchedAtMs: fetchedAtMs() };
   } catch (error) {
     if (!(error instanceof PkiError)) throw error;

@@ -12,7 +12,6 @@ import { coversCertificate, findCrlSigner, findCrlWeakness, verifyCrl } from './
 export interface RevocationCheckerOptions {
   readonly fetch: GuardedFetch;
   readonly timeoutMs?: number;
-  readonly maxBytes?: number;
   /** Age after which a cached list is fetched again although it is still in date. Default one hour. */
   readonly refreshMs?: number;
   /**
@@ -20,11 +19,12 @@ export interface RevocationCheckerOptions {
    * one day.
    */
   readonly graceMs?: number;
-  /** Time for which a failed fetch is not repeated. Default one minute. */
-  readonly retryMs?: number;
-  /** Lists kept. Default 200. */
-  readonly maxLists?: number;
 }
+
+/** Time for which a failed fetch is not repeated. */
+const retryMs = 60_000;
+/** Lists kept. */
+const maxLists = 200;
 
 export type RevocationChecker = (query: RevocationQuery) => Promise<Revocation>;
 
@@ -56,7 +56,7 @@ const maxPoints = 4;
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
   const lists = new LRUCache<string, CachedList>({
-    max: options.maxLists ?? 200,
+    max: maxLists,
     maxSize: maxCachedBytes,
     sizeCalculation: sizeOf,
   });
@@ -184,10 +184,10 @@ function unknown(crlUrl: string, failure: PkiError | undefined): Revocation {
 function isFresh(cached: CachedList, at: Date, options: RevocationCheckerOptions): boolean {
   const ageMs = at.getTime() - cached.fetchedAtMs;
   if (ageMs < 0) return false;
-  if (cached.failure !== undefined) return ageMs < (options.retryMs ?? 60_000);
+  if (cached.failure !== undefined) return ageMs < retryMs;
   const nextUpdate = cached.list?.crl.nextUpdate;
   const isInDate = nextUpdate !== undefined && at <= nextUpdate;
-  return ageMs < (isInDate ? (options.refreshMs ?? 3_600_000) : (options.retryMs ?? 60_000));
+  return ageMs < (isInDate ? (options.refreshMs ?? 3_600_000) : retryMs);
 }
 
 interface RefreshContext {
@@ -251,7 +251,7 @@ async function downloadSigners(
 async function download(url: string, options: RevocationCheckerOptions): Promise<Uint8Array> {
   const { status, body } = await options.fetch(url, {
     timeoutMs: options.timeoutMs ?? 5_000,
-    maxBytes: options.maxBytes ?? maxCrlBytes,
+    maxBytes: maxCrlBytes,
   });
   if (status !== 200) throw new PkiError('PKI_CRL_UNAVAILABLE', `the server answered ${status}`);
   return body;

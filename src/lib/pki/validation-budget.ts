@@ -38,8 +38,6 @@ export interface ValidationBudget {
 }
 
 export interface ValidationBudgetOptions {
-  /** Default 8. */
-  readonly maxIssuerFetches?: number;
   /** Issuers and CRLs together. Default 16. */
   readonly maxFetches?: number;
   /** From the first fetch. Default 15 s. */
@@ -47,7 +45,7 @@ export interface ValidationBudgetOptions {
 }
 
 export function createValidationBudget(options: ValidationBudgetOptions = {}): ValidationBudget {
-  const issuerFetches = options.maxIssuerFetches ?? maxIssuerFetchesPerBudget;
+  const issuerFetches = maxIssuerFetchesPerBudget;
   const fetches = options.maxFetches ?? maxFetches;
   const timeMs = options.timeMs ?? maxFetchMs;
   let issuerFetchesLeft = issuerFetches;
