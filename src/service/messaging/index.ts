@@ -32,7 +32,7 @@ export type { SubmitAnswer, SubmittedMail } from './send/submit-message.ts';
 export type { DirectLimits } from './inbound/accept-mail.ts';
 export { recipientStates } from './status/states.ts';
 export { createEventCounts } from './count-events.ts';
-export { createMessagingOperator, type MessageDetails, type MessagingOperator } from './operator/operator.ts';
+export { createMessagingOperator, type MessagingOperator } from './operator/operator.ts';
 export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';
 export { evidenceType, type SignedEvidence } from './evidence/sign-evidence.ts';
@@ -40,6 +40,7 @@ export type { FoundMessage } from './operator/find-messages.ts';
 export type { ReceivedMessage } from './operator/find-received.ts';
 export type { SearchQuery, SearchRow } from './operator/search-messages.ts';
 export type {
+  MessageDetails,
   MessageExplanation,
   ReceivedExplanation,
   RecipientExplanation,

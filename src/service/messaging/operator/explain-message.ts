@@ -13,17 +13,25 @@ import { describePaths, type CertificatePath } from './certificate-paths.ts';
 import type { ReceivedMessage } from './find-received.ts';
 import { findStations, type Station } from './stations.ts';
 
-/** Details of one sent message with explanations. No content. */
-export interface MessageExplanation {
-  readonly direction: 'out';
+/** All data about one sent message, without its content. */
+export interface MessageDetails {
   readonly message: SentMessageStatus;
   readonly deliveryId: string;
   readonly clientId: string;
   readonly wireId: string;
+  /** The X-Request-Id of the request that sent it; empty if its audit row is gone. */
   readonly requestId: string;
-  readonly recipients: readonly RecipientExplanation[];
+  readonly waiting: readonly QueuedDestination[];
+  /** Oldest first. */
+  readonly attempts: readonly Attempt[];
   /** Those in force that keep it. */
   readonly legalHolds: readonly LegalHold[];
+}
+
+/** The same with explanations. */
+export interface MessageExplanation extends Omit<MessageDetails, 'waiting' | 'attempts'> {
+  readonly direction: 'out';
+  readonly recipients: readonly RecipientExplanation[];
   /** Oldest first. */
   readonly audit: readonly AuditRecord[];
 }
@@ -54,19 +62,11 @@ export interface ExplainParts {
   readonly trust: Pick<Trust, 'listAnchors'>;
 }
 
-interface Facts {
-  readonly message: SentMessageStatus;
-  readonly deliveryId: string;
-  readonly clientId: string;
-  readonly wireId: string;
-  readonly requestId: string;
-  readonly waiting: readonly QueuedDestination[];
-  readonly attempts: readonly Attempt[];
-  readonly legalHolds: readonly LegalHold[];
-}
-
 /** Interprets the facts of a message. */
-export async function explainMessage(parts: ExplainParts, facts: Facts): Promise<MessageExplanation> {
+export async function explainMessage(
+  parts: ExplainParts,
+  facts: MessageDetails,
+): Promise<MessageExplanation> {
   const { message, waiting, attempts, ...names } = facts;
   const db = parts.storage.tables<MessagingTables>();
   const anchors = await findAnchors(parts, message.sender);

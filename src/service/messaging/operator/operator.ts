@@ -12,7 +12,6 @@ import {
   type DestinationPage,
   type DestinationQuery,
   type HeldDestination,
-  type QueuedDestination,
   type QueuePage,
   type Ended,
   type Retried,
@@ -26,12 +25,13 @@ import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { EventCounts } from '../count-events.ts';
 import { recordOutcomes } from '../status/record-outcome.ts';
-import { describeMessages, describeWait, findUuid, type SentMessageStatus } from '../status/find-status.ts';
+import { describeMessages, describeWait, findUuid } from '../status/find-status.ts';
 import { objectsOf, type MessageRow, type MessagingTables } from '../tables.ts';
 import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
 import {
   explainMessage,
   explainReceived,
+  type MessageDetails,
   type MessageExplanation,
   type ReceivedExplanation,
 } from './explain-message.ts';
@@ -48,25 +48,10 @@ import {
 } from './list-inbound.ts';
 import { buildEvidence } from '../evidence/build-evidence.ts';
 import { signEvidence, type SignedEvidence } from '../evidence/sign-evidence.ts';
-import { toAttempt, type Attempt } from '../evidence/attempts.ts';
+import { toAttempt } from '../evidence/attempts.ts';
 import { pageDeadLetters, type DeadLetterQuery } from './page-dead-letters.ts';
 import type { Page } from './paging.ts';
 import { hasAddresses, pickPage, type AddressesQuery } from './pick-page.ts';
-
-/** All data about one sent message, without its content. */
-export interface MessageDetails {
-  readonly message: SentMessageStatus;
-  readonly deliveryId: string;
-  readonly clientId: string;
-  readonly wireId: string;
-  /** The X-Request-Id of the request that sent it; empty if its audit row is gone. */
-  readonly requestId: string;
-  readonly waiting: readonly QueuedDestination[];
-  /** Oldest first. */
-  readonly attempts: readonly Attempt[];
-  /** Those in force that keep it. */
-  readonly legalHolds: readonly LegalHold[];
-}
 
 export interface OperatorDependencies {
   readonly storage: Storage;
