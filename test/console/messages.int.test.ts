@@ -12,6 +12,7 @@ import type {
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import type { Role } from '../../src/service/operators/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
+import { timeScale } from '../support/time-scale.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
 import { startTestConsole } from './start-console.ts';
 
@@ -29,7 +30,11 @@ describe('messages in the console', () => {
   const sent = new Map<string, string>();
 
   before(async () => {
-    world = await openAdminWorld();
+    // Longer on a busy machine, where an MDN may take as long as the sandbox waits for one.
+    world = await openAdminWorld({
+      'messaging.processedWindowMinutes': String(0.25 * timeScale()),
+      'messaging.dispatchedWindowMinutes': String(0.5 * timeScale()),
+    });
     for (const [name, to] of Object.entries(partners)) {
       const answer = (await world.client.post('/messaging/dirmsg/send_ccda', {
         fromDirectAddress: demoAddress,

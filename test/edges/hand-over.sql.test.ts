@@ -7,10 +7,12 @@ import { sql, type Kysely } from 'kysely';
 import { createMailStores } from '../../src/app/edges/index.ts';
 import { alice, bob, waitUntil } from '../messaging/start-messaging.ts';
 import { isPostgres } from '../support/storage.ts';
+import { timeScale } from '../support/time-scale.ts';
 import { startTestEdges, type TestEdges } from './start-edges.ts';
 
 async function start(t: TestContext): Promise<TestEdges> {
-  const world = await startTestEdges();
+  // A lock is held while a mail is worked on, however long that takes here.
+  const world = await startTestEdges({ busyTimeoutMs: 20_000 * timeScale() });
   t.after(() => world.close());
   return world;
 }

@@ -95,6 +95,8 @@ export interface StartOptions {
   readonly trustSettings?: Partial<Config['trust']>;
   /** Polling interval of the queues without a notification. */
   readonly idleMs?: number;
+  /** Longest wait for a lock, in place of the default. */
+  readonly busyTimeoutMs?: number;
   /** One of several nodes over one database. */
   readonly node?: TestNode;
   /** `spoolAll` for tests of what is spooled. */
@@ -126,9 +128,10 @@ export async function createTestNodes(): Promise<TestNode> {
   };
 }
 
-async function openNode(node: TestNode | undefined, clock: ManualClock): Promise<Storage> {
-  if (node === undefined) return openTestStorage({ clock });
-  const storage = await node.database.open({ clock });
+async function openNode({ node, busyTimeoutMs }: StartOptions, clock: ManualClock): Promise<Storage> {
+  const options = { clock, ...(busyTimeoutMs !== undefined && { busyTimeoutMs }) };
+  if (node === undefined) return openTestStorage(options);
+  const storage = await node.database.open(options);
   await storage.migrate();
   return storage;
 }
@@ -141,7 +144,7 @@ const startedAt = new Date('2026-11-21T12:00:00.000Z');
 export async function startTestMessaging(options: StartOptions = {}): Promise<TestMessaging> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-messaging-')));
   const clock = options.node?.clock ?? createManualClock(startedAt);
-  const storage = await openNode(options.node, clock);
+  const storage = await openNode(options, clock);
   const vault = createVault(options.node?.vaultKey ?? randomBytes(32));
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });

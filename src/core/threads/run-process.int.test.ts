@@ -16,7 +16,8 @@ test('reports, then answers, at a lower priority', async () => {
     onNote: (note) => void notes.push(note),
   });
   assert.deepEqual(result.at, new Date(0));
-  assert.ok(result.priority > getPriority() || result.priority === 19, `${result.priority}`);
+  // Of tests that run at a low priority themselves it is no lower.
+  assert.equal(result.priority, Math.max(10, getPriority()));
   assert.notEqual(notes[0], process.pid);
   assert.equal(notes[1], 2);
 });

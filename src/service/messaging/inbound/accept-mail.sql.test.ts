@@ -14,14 +14,17 @@ import {
   type StartOptions,
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
+import { createMessagingOperator } from '../operator/operator.ts';
 import { defaultDirectLimits } from './accept-mail.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 let world: TestMessaging;
 let counter = 0;
+/** On a busy machine judging takes long. */
+const directLimits = { ...defaultDirectLimits, budgetMs: 120_000 };
 before(async () => {
-  world = await startTestMessaging();
+  world = await startTestMessaging({ directLimits });
 });
 after(() => world.close());
 afterEach(() => {
@@ -57,7 +60,7 @@ async function withWorld(
   options: StartOptions,
   work: (other: TestMessaging) => Promise<void>,
 ): Promise<void> {
-  const other = await startTestMessaging(options);
+  const other = await startTestMessaging({ directLimits, ...options });
   try {
     await work(other);
   } finally {
@@ -98,6 +101,17 @@ describe('small mail whose sender is known', () => {
     );
     assert.equal(answered?.objects?.['deliveryId'], world.deliveries.at(-1)?.deliveryId);
     assert.equal(world.deliveries.at(-1)?.messageId, '<joined@direct.beta.example>');
+  });
+
+  it('its page shows when it was stored, also where its certificates took minutes', async () => {
+    world.setOpenIncoming((envelope, options) => {
+      world.clock.advance(120_000);
+      return openPlain(envelope, options);
+    });
+    await accept(mail('<slow@direct.beta.example>'));
+    const operator = createMessagingOperator({ ...world, emit: () => {}, operator: 'operator:dana' });
+    const { audit } = await operator.explain('<slow@direct.beta.example>');
+    assert.equal(audit[0]?.action, 'message.receive');
   });
 
   it('is spooled if judging takes longer than the budget; the late judgement stores nothing', async () => {

@@ -152,6 +152,8 @@ interface AuditTrace {
 
 const nearMs = 2_000;
 const maxWindows = 20;
+/** Longest that a received message usually waits for certificates, or in the spool, before it is stored. */
+const storedWithinMs = 600_000;
 /** The audit actions of operators on a message. */
 const operatorActions = ['message.show', 'message.retry', 'message.fail', 'message.evidence'] as const;
 
@@ -166,6 +168,7 @@ async function findMessageAudit(
   const windows = joinWindows(times).slice(0, maxWindows);
   const lists = await Promise.all([
     ...windows.map((window) => audit.find({ ...window, limit: 1_000 })),
+    ...(deliveryId === undefined ? [audit.find(storedAfter(acceptedAt))] : []),
     ...operatorActions.map((action) => audit.find({ action, since: acceptedAt, limit: 1_000 })),
   ]);
   const wanted = new Set(names);
@@ -181,6 +184,12 @@ async function findMessageAudit(
 // An MDN that reports the message has a delivery, too.
 const isOfOther = ({ action, objects }: AuditRecord, deliveryId: string): boolean =>
   action.startsWith('message.') && (objects['deliveryId'] ?? deliveryId) !== deliveryId;
+
+/** A received message has the time of its arrival; its row that of its storing. */
+function storedAfter(since: Date): Parameters<Audit['find']>[0] {
+  const until = new Date(since.getTime() + storedWithinMs);
+  return { action: 'message.receive', since, until, limit: 1_000 };
+}
 
 interface Window {
   readonly since: Date;
