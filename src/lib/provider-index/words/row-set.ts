@@ -1,5 +1,5 @@
 import type { Ascending } from '../ascending.ts';
-import { countBits, hasBit, setBit, setBits } from '../bits.ts';
+import { countBits, hasBit, rowsOfBits, setBit, setBits, wordCount } from '../bits.ts';
 import type { BitsPool } from '../intersect.ts';
 import type { GroupedRows, Selector } from '../selector.ts';
 
@@ -62,10 +62,9 @@ export function createRowCollector(pool: BitsPool): RowCollector {
         addRun(postings, starts.at(group), starts.at(group + 1));
       }
       if (bits === undefined) return;
-      if (postings !== undefined) addGroupsToBits(starts, postings, groups.subarray(at), bits);
-      else
-        for (; at < groups.length; at++)
-          setBits(bits, starts.at(groups[at] as number), starts.at((groups[at] as number) + 1));
+      const rest = inOrder(groups.subarray(at), starts.length - 1);
+      if (postings !== undefined) addGroupsToBits(starts, postings, rest, bits);
+      else for (const group of rest) setBits(bits, starts.at(group), starts.at(group + 1));
     },
     addRange: ({ starts, postings }, first, end) => addRun(postings, starts.at(first), starts.at(end)),
     addSet(set) {
@@ -81,6 +80,23 @@ export function createRowCollector(pool: BitsPool): RowCollector {
       return { kind: 'rows', rows: sorted, count: sorted.length };
     },
   };
+}
+
+// Ordering costs a pass over the bits of all groups: as much as so small a share of them at random places.
+const fewShare = 1 / 1024;
+
+/**
+ * Groups come word after word. In their own order, each once, the rows of one are next to those of the one
+ * before: up to ten times as fast once a column is larger than the processor's cache.
+ */
+function inOrder(groups: Uint32Array, groupCount: number): Uint32Array {
+  let ascending = 1;
+  while (ascending < groups.length && (groups[ascending] as number) > (groups[ascending - 1] as number))
+    ascending++;
+  if (ascending >= groups.length || groups.length < groupCount * fewShare) return groups;
+  const set = new Uint32Array(wordCount(groupCount));
+  for (let at = 0; at < groups.length; at++) setBit(set, groups[at] as number);
+  return rowsOfBits(set, countBits(set));
 }
 
 // Many groups of few rows.
