@@ -17,7 +17,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres, whyNoPostgres } from '../test/support/postgres.ts';
 import { timeScale } from '../test/support/time-scale.ts';
-import { runTestFile } from './run-test-file.ts';
+import { runTestFiles } from './run-test-file.ts';
 import { isSlow, listImports, planRuns, readTestFile, type TestRun } from './test-plan.ts';
 
 const { values } = parseArgs({
@@ -200,7 +200,7 @@ process.once('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
 async function passes({ file, onPostgres }: TestRun, isFull: boolean): Promise<boolean> {
-  const { failed } = await runTestFile(file, {
+  const { failed } = await runTestFiles([file], {
     cwd: root,
     // What hangs is noticed, too, and that must not take long on a busy machine.
     limitMs: 40_000 / timeScale(),
@@ -219,9 +219,11 @@ async function findKiller(
   mutant: Mutant,
   runs: readonly TestRun[],
   isFull: boolean,
-): Promise<{ readonly killer?: string; readonly tried: number }> {
+): Promise<{ readonly killer?: string; readonly tried: number; readonly skipped: number }> {
   const endMs = performance.now() + Number(values.seconds) * 1000;
   let tried = 0;
+  // They fail without the fault, too: on a busy machine a survivor may be none.
+  let skipped = 0;
   const file = path.join(root, mutant.file);
   const text = readFileSync(file, 'utf8');
   restore = () => writeFileSync(file, text);
@@ -236,15 +238,19 @@ async function findKiller(
   for (const run of runs) {
     if (run.onPostgres && postgres === undefined) continue;
     const name = `${run.file}${run.onPostgres ? ' on PostgreSQL' : ''}`;
-    if (good.get(name) === false) continue;
+    if (good.get(name) === false) {
+      skipped++;
+      continue;
+    }
     if (performance.now() > endMs) break;
     tried++;
     if (await passesWithFault(run)) continue;
     if (!good.has(name)) good.set(name, await passes(run, isFull));
     // On a busy machine a file may also fail by chance.
-    if (good.get(name) === true && !(await passesWithFault(run))) return { killer: name, tried };
+    if (good.get(name) === false) skipped++;
+    else if (!(await passesWithFault(run))) return { killer: name, tried, skipped };
   }
-  return { tried };
+  return { tried, skipped };
 }
 
 const alive: Mutant[] = [];
@@ -252,25 +258,25 @@ const counts: Record<string, { mutants: number; quick: number; full: number }> =
 for (const mutant of mutants) {
   const count = (counts[mutant.area] ??= { mutants: 0, quick: 0, full: 0 });
   const runs = planFor(mutant.file).quick;
-  const { killer, tried } = await findKiller(mutant, runs, false);
+  const { killer, ...runCounts } = await findKiller(mutant, runs, false);
   count.mutants++;
   if (killer === undefined) alive.push(mutant);
   else count.quick++;
-  tell('quick', mutant, killer, `${tried} of ${runs.length}`);
+  tell('quick', mutant, killer, { ...runCounts, of: runs.length });
 }
 for (const count of Object.values(counts)) count.full = count.quick;
 for (const mutant of values.tier === 'quick' ? [] : alive) {
   const runs = planFor(mutant.file).rest;
-  const { killer, tried } = await findKiller(mutant, runs, true);
+  const { killer, ...runCounts } = await findKiller(mutant, runs, true);
   const count = counts[mutant.area];
   if (killer !== undefined && count !== undefined) count.full++;
-  tell('rest', mutant, killer, `${tried} of ${runs.length}`);
+  tell('rest', mutant, killer, { ...runCounts, of: runs.length });
 }
 console.log(JSON.stringify(counts));
 await postgres?.stop();
 
-function tell(tier: string, mutant: Mutant, killer: string | undefined, tried: string): void {
+function tell(tier: string, mutant: Mutant, killer: string | undefined, counts: object): void {
   const { area, file, line, before, after } = mutant;
   const fault = { file: `${file}:${line}`, before, after: after.trim() };
-  console.log(JSON.stringify({ tier, killer: killer ?? 'none', tried, area, ...fault }));
+  console.log(JSON.stringify({ tier, killer: killer ?? 'none', ...counts, area, ...fault }));
 }

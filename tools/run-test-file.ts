@@ -1,6 +1,6 @@
 /**
- * Runs one file of tests in its own process group, with a limit for the whole file: `--test-timeout` ends a test, but neither a
- * file that loops, nor one that something keeps alive, nor the processes that it has started.
+ * Runs files of tests in one process, with its own process group and a limit for the whole: `--test-timeout` ends a test, but neither
+ * a file that loops, nor one that something keeps alive, nor the processes that it has started.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ export interface TestFileOptions {
   readonly cwd: string;
   /** Time for the file on a machine that does nothing else; more is given under load. */
   readonly limitMs: number;
-  /** Name of the file in results; by default its path. */
+  /** Name of the files in results; by default the path of the first. */
   readonly label?: string;
   /** Added to the environment. */
   readonly env?: Readonly<NodeJS.ProcessEnv>;
@@ -43,12 +43,22 @@ export type ReportLine =
   | { readonly what: 'passed' }
   | { readonly what: 'used'; readonly cpuMs: number; readonly codes: readonly string[] }
   | { readonly what: 'skipped'; readonly reason: string }
-  | { readonly what: 'failed'; readonly name: string; readonly error: string; readonly hasTimedOut: boolean };
+  | {
+      readonly what: 'failed';
+      /** Where the test is written; of several files only. */
+      readonly file?: string | undefined;
+      readonly name: string;
+      readonly error: string;
+      readonly hasTimedOut: boolean;
+    };
 
 const marker = 'OPENHISP_TEST_RUN';
 const everyMs = 1000;
 
-export async function runTestFile(file: string, options: TestFileOptions): Promise<TestFileResult> {
+export async function runTestFiles(
+  files: readonly string[],
+  options: TestFileOptions,
+): Promise<TestFileResult> {
   const id = randomUUID();
   const folder = mkdtempSync(path.join(os.tmpdir(), 'openhisp-report-'));
   const report = path.join(folder, 'report.jsonl');
@@ -60,7 +70,8 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
       `--test-timeout=${Math.round(options.limitMs * 0.8 * timeScale())}`,
       `--test-reporter=${path.join(import.meta.dirname, 'test-reporter.ts')}`,
       `--test-reporter-destination=${report}`,
-      file,
+      ...(files.length > 1 ? [path.join(import.meta.dirname, 'run-test-files.ts')] : []),
+      ...files,
     ],
     {
       cwd: options.cwd,
@@ -100,7 +111,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
   const lines = readReport(report);
   rmSync(folder, { recursive: true, force: true });
   const problems = describeEnd({ status, isLate, left, lines, limitMs: options.limitMs });
-  const { label = file } = options;
+  const { label = files[0] ?? '' } = options;
   return {
     file: label,
     passed: lines.filter(({ what }) => what === 'passed').length,
@@ -109,7 +120,9 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
     skipped: lines.flatMap((line) => (line.what === 'skipped' ? [line.reason] : [])),
     output: [
       output,
-      ...lines.flatMap((line) => (line.what === 'failed' ? [failure(label, line.name, line.error)] : [])),
+      ...lines.flatMap((line) =>
+        line.what === 'failed' ? [failure(line.file ?? label, line.name, line.error)] : [],
+      ),
       ...problems.map((problem) => failure(label, 'the file', problem)),
     ].join(''),
     durationMs: performance.now() - startedAt,

@@ -36,6 +36,37 @@ export interface Plan {
   readonly left: readonly string[];
 }
 
+/** Files that one process runs, one after another: what they import is loaded, and compiled, once. */
+export interface TestGroup {
+  readonly files: readonly string[];
+  readonly onPostgres: boolean;
+}
+
+const maxFilesOfGroup = 6;
+
+/**
+ * Neighbors in a folder share a process. A slow file has one for itself, and so has one whose text says `needsOwnProcess`, because it
+ * changes what all modules share.
+ */
+export function groupRuns(runs: readonly TestRun[], root: string): readonly TestGroup[] {
+  const groups: { files: string[]; onPostgres: boolean }[] = [];
+  const open = new Map<string, (typeof groups)[number]>();
+  for (const { file, onPostgres } of runs) {
+    const isAlone =
+      isSlow(file) || /needs(OwnProcess|BothEngines)/.test(readFileSync(path.resolve(root, file), 'utf8'));
+    const folder = `${path.dirname(file).split(path.sep).slice(0, 3).join('/')} ${onPostgres}`;
+    const group = isAlone ? undefined : open.get(folder);
+    if (group !== undefined && group.files.length < maxFilesOfGroup) {
+      group.files.push(file);
+      continue;
+    }
+    const made = { files: [file], onPostgres };
+    groups.push(made);
+    if (!isAlone) open.set(folder, made);
+  }
+  return groups;
+}
+
 export const isSlow = (file: string): boolean => file.endsWith('.slow.test.ts');
 export const runsAlone = (file: string): boolean => file.endsWith('.alone.slow.test.ts');
 const runsOnce = ({ file, needsBothEngines, opensBrowser }: TestFile): boolean =>
@@ -53,12 +84,13 @@ export function planRuns(files: readonly TestFile[], tier: Tier): Plan {
     if (tier === 'full') return true;
     return tier === 'quick' ? isQuick(run) : !isQuick(run) || (run.hasRounds && !run.onPostgres);
   };
-  const slowFirst = (run: TestRun): number => Number(!isSlow(run.file));
+  // The longest first, so that none is left for the end.
+  const longFirst = (run: TestRun): number => (isSlow(run.file) ? 0 : run.file.startsWith('test') ? 1 : 2);
   return {
     runs: all
       .filter(isOfTier)
       .map(({ file, onPostgres }) => ({ file, onPostgres }))
-      .toSorted((a, b) => slowFirst(a) - slowFirst(b)),
+      .toSorted((a, b) => longFirst(a) - longFirst(b)),
     left:
       tier === 'quick'
         ? describeLeft(

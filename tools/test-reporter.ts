@@ -1,5 +1,6 @@
 /** A reporter for Node's test runner: one line of JSON for each test, as `run-test-file.ts` reads it. */
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import type { ReportLine } from './run-test-file.ts';
 
@@ -9,11 +10,17 @@ const isLateError = (message: string): boolean =>
 
 interface EventData {
   readonly name: string;
+  readonly nesting: number;
+  readonly file?: string;
   readonly skip?: string | boolean;
   readonly details?: { readonly type?: string; readonly error?: unknown };
 }
 
+/** With several files each is a suite (`run-test-files.ts`). */
+const ofSeveral = process.argv[1]?.endsWith('run-test-files.ts') === true;
+
 export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  let tests = 0;
   for await (const event of source) {
     if (event.type === 'test:diagnostic' && isLateError(event.data.message))
       yield `${JSON.stringify({ what: 'failed', name: 'after a test', error: event.data.message, hasTimedOut: false } satisfies ReportLine)}\n`;
@@ -21,6 +28,12 @@ export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<
     const data = event.data as EventData;
     // A suite that is skipped stands for its tests.
     const isSkipped = data.skip !== undefined && data.skip !== false;
+    if (data.details?.type !== 'suite' || isSkipped) tests++;
+    else if (ofSeveral && data.nesting === 0) {
+      if (tests === 0 && event.type === 'test:pass')
+        yield `${JSON.stringify({ what: 'failed', name: data.name, error: 'It ran no test.', hasTimedOut: false } satisfies ReportLine)}\n`;
+      tests = 0;
+    }
     if (data.details?.type === 'suite' && event.type === 'test:pass' && !isSkipped) continue;
     const line = describe(event.type === 'test:pass', data);
     if (line !== undefined) yield `${JSON.stringify(line)}\n`;
@@ -41,7 +54,7 @@ function readCpuMs(): number {
   }
 }
 
-function describe(isPass: boolean, { name, skip, details }: EventData): ReportLine | undefined {
+function describe(isPass: boolean, { name, file, skip, details }: EventData): ReportLine | undefined {
   if (skip !== undefined && skip !== false)
     return { what: 'skipped', reason: typeof skip === 'string' ? skip : 'no reason given' };
   if (isPass) return { what: 'passed' };
@@ -50,7 +63,8 @@ function describe(isPass: boolean, { name, skip, details }: EventData): ReportLi
   if (details?.type === 'suite' && (error as { failureType?: string }).failureType === 'subtestsFailed')
     return undefined;
   const hasTimedOut = (error as { failureType?: string }).failureType === 'testTimeoutFailure';
-  return { what: 'failed', name, error: describeError(error), hasTimedOut };
+  const where = ofSeveral && file !== undefined ? path.relative('.', file) : undefined;
+  return { what: 'failed', file: where, name, error: describeError(error), hasTimedOut };
 }
 
 function describeError(error: unknown): string {

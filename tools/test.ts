@@ -6,12 +6,13 @@
  * without the checks. `test-plan.ts` says which files are in which, and which of them run on PostgreSQL, too: on a server that is
  * started for the run. With patterns, the files that they match run on both engines, slow or not.
  *
- * Two files for each core run at a time, because they wait for about half of their time; slow files begin first.
+ * Neighbors in a folder share a process, up to six (`test-plan.ts`), which loads and compiles what they import once: a quarter of the
+ * processor's time. Two processes for each core run at a time, because they wait for about half of their time; the longest begin first.
  *
- * Each file has its own process and a limit (300 s, more on a busy machine); a file that does not end is killed with all that it
- * has started, and has failed. With `OPENHISP_REQUIRE_PEERS=1` a missing peer is a failure.
+ * Each process has a limit (300 s, twice that for several files, more on a busy machine); one that does not end is killed with all that it has started, and its files
+ * have failed. With `OPENHISP_REQUIRE_PEERS=1` a missing peer is a failure.
  *
- * Where no more than two runs of files failed, they run once more, alone, which tells a fault of the program from a test that its
+ * Where no more than two processes failed, their files run once more, each in its own, which tells a fault of the program from a test that its
  * neighbors disturb. They have failed in any case.
  *
  * Usage: `node tools/test.ts [--full | --rest] [--no-install] [--no-check] [--times] [PATTERN…]`; `--times` prints a table of all files.
@@ -23,9 +24,17 @@ import path from 'node:path';
 import { startPostgres, whyNoPostgres, type RunningPostgres } from '../test/support/postgres.ts';
 import { runChecks } from './check.ts';
 import { installPeers } from './install-peers.ts';
-import { runTestFile, type TestFileResult } from './run-test-file.ts';
+import { runTestFiles, type TestFileResult } from './run-test-file.ts';
 import { collectErrors } from './write-error-docs.ts';
-import { planRuns, readTestFile, runsAlone, type Tier, type TestRun } from './test-plan.ts';
+import {
+  groupRuns,
+  planRuns,
+  readTestFile,
+  runsAlone,
+  type TestGroup,
+  type Tier,
+  type TestRun,
+} from './test-plan.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
@@ -71,9 +80,14 @@ async function runTests(): Promise<boolean> {
   const kill = (): void => postgres?.kill();
   running.add(kill);
   console.log(`seed of the random tests: ${seed} (OPENHISP_TEST_SEED repeats it)`);
-  const results = new Map<TestRun, TestFileResult>();
+  const results = new Map<TestGroup, TestFileResult>();
   const runAll = async (runs: readonly TestRun[], atOnce: number): Promise<void> => {
-    const left = runs.filter(({ onPostgres }) => !onPostgres || postgres !== undefined);
+    const left = [
+      ...groupRuns(
+        runs.filter(({ onPostgres }) => !onPostgres || postgres !== undefined),
+        root,
+      ),
+    ];
     const runSome = async (): Promise<void> => {
       for (let run = left.shift(); run !== undefined; run = left.shift()) {
         const result = await runOne(run, postgres, running);
@@ -93,8 +107,10 @@ async function runTests(): Promise<boolean> {
   );
   const failed = [...results].filter(([, result]) => result.failed > 0);
   const again = failed.length <= maxRunAgain ? failed.filter(([, { hasHung }]) => !hasHung) : [];
-  for (const [run, { file }] of again) {
-    const { failed: failures } = await runOne(run, postgres, running);
+  for (const run of again.flatMap(([{ files, ...rest }]) =>
+    files.map((file) => ({ files: [file], ...rest })),
+  )) {
+    const { file, failed: failures } = await runOne(run, postgres, running);
     console.log(
       `\nrun again, alone: ${file}: ${failures === 0 ? 'passed, so its neighbors or the load disturb it: a fault of the test' : 'failed'}`,
     );
@@ -112,7 +128,7 @@ async function runTests(): Promise<boolean> {
 }
 
 async function runOne(
-  { file, onPostgres }: TestRun,
+  { files, onPostgres }: TestGroup,
   postgres: RunningPostgres | undefined,
   running: Set<() => void>,
 ): Promise<TestFileResult> {
@@ -122,11 +138,12 @@ async function runOne(
     if (end !== undefined) running.add(end);
     own = end;
   };
-  return runTestFile(file, {
+  const others = files.length > 1 ? ` and ${files.length - 1} more` : '';
+  return runTestFiles(files, {
     cwd: root,
-    limitMs,
+    limitMs: files.length > 1 ? 2 * limitMs : limitMs,
     onProcess,
-    label: onPostgres ? `${file}${postgresLabel}` : file,
+    label: `${files[0]}${others}${onPostgres ? postgresLabel : ''}`,
     env: {
       OPENHISP_TEST_TIER: tier === 'quick' ? 'quick' : 'full',
       OPENHISP_TEST_SEED: seed,
@@ -160,7 +177,7 @@ function summarize(results: readonly TestFileResult[]): string {
     .slice(0, has('--times') ? results.length : 10);
   return [
     '',
-    `${results.length} runs of test files, ${onPostgres.length} of them on PostgreSQL; slowest:`,
+    `${results.length} processes with test files, ${onPostgres.length} of them on PostgreSQL; slowest:`,
     ...slowest.map(
       ({ file, durationMs, cpuMs }) =>
         `${(durationMs / 1000).toFixed(1).padStart(7)} s ${(cpuMs / 1000).toFixed(1).padStart(6)} s of processor ${file}`,

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { runTestFile, type TestFileResult } from '../../tools/run-test-file.ts';
+import { runTestFiles, type TestFileResult } from '../../tools/run-test-file.ts';
 
-// The limits below are meant as they are.
+// The limits below are meant as they are; needsOwnProcess for that.
 process.env['OPENHISP_TEST_TIME_SCALE'] = '1';
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-hanging-'));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -15,7 +15,7 @@ const start = "import { spawn } from 'node:child_process';\nimport { test } from
 async function run(name: string, program: string, limitMs = 60_000): Promise<TestFileResult> {
   const file = path.join(folder, `${name.replaceAll(' ', '-')}.test.mjs`);
   writeFileSync(file, start + program);
-  return runTestFile(file, { cwd: folder, limitMs });
+  return runTestFiles([file], { cwd: folder, limitMs });
 }
 
 /** True if a process with this argument is running. */
@@ -71,6 +71,21 @@ describe('a file of tests', { concurrency: true }, () => {
     const late = await run('late', `${child(86_003)} setInterval(() => {}, 1000);`, 2000);
     assert.equal(late.failed, 1);
     for (const seconds of ['86001', '86002', '86003']) assert.ok(!isRunning(seconds), seconds);
+  });
+
+  test('shares a process with others, and is named where one of its tests fails, or where it has none', async () => {
+    const names = ['one', 'two', 'three'].map((name) => path.join(folder, `${name}.test.mjs`));
+    const programs = [
+      "before(() => (globalThis.seen = 1)); test('a', () => {});",
+      "before(() => (globalThis.seen = 2)); test('b', () => { throw new Error(`seen ${globalThis.seen}`); });",
+      '',
+    ];
+    for (const [at, name] of names.entries())
+      writeFileSync(name, `import { before, test } from 'node:test';\n${programs[at]}`);
+    const result = await runTestFiles(names, { cwd: folder, limitMs: 60_000 });
+    assert.deepEqual([result.passed, result.failed], [1, 2]);
+    assert.match(result.output, /FAILED two\.test\.mjs: b\nError: seen 2/);
+    assert.match(result.output, /three\.test\.mjs\nIt ran no test/);
   });
 
   test('that runs no test, or cannot be read, has failed', async () => {

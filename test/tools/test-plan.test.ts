@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { planRuns, readTestFile, type Tier } from '../../tools/test-plan.ts';
+import { groupRuns, planRuns, readTestFile, type Tier } from '../../tools/test-plan.ts';
 
 const root = mkdtempSync(path.join(tmpdir(), 'openhisp-plan-'));
 after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
@@ -13,6 +13,7 @@ const files = {
   'test/support/browser.ts': '',
   'test/service.ts': "import { openTestStorage } from './support/storage.ts';",
   'test/pure.test.ts': "import { test } from 'node:test';",
+  'test/fetch.test.ts': '// needsOwnProcess: replaces fetch.',
   'test/random.test.ts': "import { rounds } from './support/rounds.ts';",
   'test/service.int.test.ts': "import { start } from './service.ts';",
   'test/queue.sql.test.ts': "import './service.ts';\nimport { rounds } from './support/rounds.ts';",
@@ -37,6 +38,7 @@ const runsOf = (tier: Tier): string[] =>
 describe('the tiers of the tests', () => {
   const quick = [
     'pure',
+    'fetch',
     'random',
     'service.int',
     'queue.sql',
@@ -71,6 +73,22 @@ describe('the tiers of the tests', () => {
       ['random', 'queue.sql'],
     );
     assert.deepEqual(rest.filter((run) => !isQuick.has(run)).toSorted(), others.toSorted());
+  });
+
+  test('neighbors share a process of an engine; slow files, and those that say so, have their own', () => {
+    const groups = groupRuns(planRuns(found, 'full').runs, root).map(({ files, onPostgres }) =>
+      [
+        ...files.map((file) => path.basename(file, '.test.ts')),
+        ...(onPostgres ? ['on PostgreSQL'] : []),
+      ].join(' '),
+    );
+    assert.deepEqual(groups.slice(0, 5), others.slice(0, 5));
+    assert.deepEqual(groups.slice(5), [
+      'pure random service.int queue.sql sign-in.int',
+      'fetch',
+      'service.int queue.sql sign-in.int on PostgreSQL',
+      'both',
+    ]);
   });
 
   test('what is left is said', () => {
