@@ -1,7 +1,6 @@
 import { renameSync } from 'node:fs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
-import { PlatformError } from '../../platform/index.ts';
 import {
   auditCsvHeader,
   toAuditCsv,
@@ -13,6 +12,7 @@ import {
   type AuditRecord,
   type Checkpoint,
 } from '../../service/audit/index.ts';
+import { renewMailboxes } from '../../service/edges/index.ts';
 import type { CliContext } from './context.ts';
 import { describeError, UsageError, requireVisible } from './describe-error.ts';
 import { readNamedCheckpoints } from './read-checkpoints.ts';
@@ -35,7 +35,7 @@ export function addAuditCommands(audit: Command, context: CliContext): void {
   audit
     .command('restart')
     .description(
-      'continue after a restore from a backup: renames the checkpoint file and records that with the reason in the chain',
+      'continue after a restore from a backup: renames the checkpoint file, records that with the reason in the chain, and has mail programs read their mailboxes anew',
     )
     .requiredOption('--reason <text>', 'for the audit trail')
     .action((options: { reason: string }) => restart(context, requireVisible('--reason', options.reason)));
@@ -197,25 +197,25 @@ async function restart(context: CliContext, reason: string): Promise<void> {
   // First: with the file in place a database that was reset is not opened.
   const last = (await readCheckpointFile(audit.checkpointFile)).at(-1);
   const renamed = await renameCheckpointFile(audit.checkpointFile, systemClock.now());
-  if (last === undefined || renamed === undefined)
-    throw new PlatformError(
-      'PLATFORM_CONFIG_INVALID',
-      `There are no checkpoints in ${audit.checkpointFile}.`,
-    );
   try {
-    await withInstallation(context, async ({ audit: chain }) => {
+    await withInstallation(context, async ({ audit: chain, storage }) => {
+      await renewMailboxes(storage, systemClock.now());
       await chain.recordNow({
         action: 'audit.restart',
         actor: 'operator',
         outcome: 'ok',
-        objects: { reason, setAside: renamed, lastCheckpoint: last },
+        objects: { reason, ...(last && renamed && { setAside: renamed, lastCheckpoint: last }) },
       });
     });
   } catch (error) {
-    renameSync(renamed, audit.checkpointFile);
+    if (renamed !== undefined) renameSync(renamed, audit.checkpointFile);
     throw error;
   }
-  context.print(`The checkpoints are now in ${renamed}: keep them.`);
+  context.print(
+    renamed === undefined
+      ? `There are no checkpoints in ${audit.checkpointFile}.`
+      : `The checkpoints are now in ${renamed}: keep them.`,
+  );
 }
 
 async function withAudit(

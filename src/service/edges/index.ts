@@ -24,6 +24,7 @@ export type { EdgeAccountStore, IssuedPassword, NewEdgeAccount } from './account
 export type { EdgeSession } from './sign-in.ts';
 export {
   mailFlags,
+  renewMailboxes,
   type FlagChange,
   type MailboxState,
   type MailCounts,

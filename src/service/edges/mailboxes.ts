@@ -404,3 +404,23 @@ function batchesOf(uids: readonly number[]): number[][] {
   for (let at = 0; at < uids.length; at += batchSize) batches.push(uids.slice(at, at + batchSize));
   return batches;
 }
+
+/**
+ * After a restore: the UIDs that were given since the backup are given again, to other messages. Mail
+ * programs forget what they know of a mailbox with another UIDVALIDITY, else they would not show those.
+ */
+export async function renewMailboxes(storage: Storage, now: Date): Promise<void> {
+  const seconds = Math.floor(now.getTime() / 1000);
+  await storage
+    .tables<EdgesTables>()
+    .updateTable('edge_mailbox')
+    .set((eb) => ({
+      uid_validity: eb
+        .case()
+        .when('uid_validity', '<', seconds)
+        .then(seconds)
+        .else(eb('uid_validity', '+', 1))
+        .end(),
+    }))
+    .execute();
+}

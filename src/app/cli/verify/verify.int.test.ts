@@ -171,6 +171,39 @@ test('a database that was put back to before its last checkpoint is found by the
   assert.equal(event.objects['reason'], 'restored from the backup of Monday');
 });
 
+test('after a restore, also on a machine without checkpoints, mail programs read every mailbox anew', async () => {
+  const { database, run } = await install();
+  const { out } = await run(
+    'client',
+    'create',
+    'EHR',
+    '--address',
+    '@direct.example.org',
+    '--scope',
+    'messaging.api',
+  );
+  await run('edge', 'create', /hisp-\w+/.exec(out)?.[0] ?? '', 'ann@direct.example.org');
+  await database.runRaw("update edge_mailbox set uid_validity = 1000 where name = 'INBOX'");
+  const storage = await database.open();
+  const validities = async (): Promise<readonly number[]> => {
+    const { rows } = await sql<{ at: number }>`select uid_validity as at from edge_mailbox`.execute(
+      storage.db,
+    );
+    return rows.map(({ at }) => Number(at)).toSorted((one, other) => one - other);
+  };
+  const [restored, ...others] = await validities();
+  assert.equal(restored, 1000);
+  const restarted = await run('audit', 'restart', '--reason', 'a new machine');
+  assert.match(restarted.out, /There are no checkpoints in .*audit-checkpoints\.jws/);
+  const now = Math.floor(Date.now() / 1000);
+  const renewed = await validities();
+  assert.ok(
+    renewed.every((at) => at > Math.max(...others) && at >= now - 60 && at <= now + 1),
+    String(renewed),
+  );
+  await storage.close();
+});
+
 test('a database whose audit chain has lost its key is opened by nothing, and not by a restart either', async () => {
   const { database, run, checkpoints } = await install();
   const server = await openServer(database, checkpoints);

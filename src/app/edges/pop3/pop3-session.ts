@@ -197,7 +197,8 @@ class Pop3Session {
       case 'LIST':
         return this.#list(rest, (item) => String(this.#sizeOf(item)));
       case 'UIDL':
-        return this.#list(rest, (item) => `${this.#mailbox?.accountId.slice(0, 8)}-${item.uid}`);
+        // Not the UID, which another message may have after a restore.
+        return this.#list(rest, ({ copyId, recipientId = '' }) => copyId ?? recipientId);
       case 'RETR':
         return this.#give(rest);
       case 'TOP': {
