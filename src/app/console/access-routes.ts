@@ -123,7 +123,6 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       needs: 'signed-in',
       scope: 'caller',
       about: ['access', 'End a session'],
-      params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
       status: 204,
       handle: async (request, reply) => {
         const { sessionId } = request.params;

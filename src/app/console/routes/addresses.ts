@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { Type } from 'typebox';
 import { countOf, errorCode } from '../../../core/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
@@ -28,8 +27,6 @@ import type { Acting } from './acting.ts';
 import { cursorsOf } from './cursors.ts';
 import { isoOrNull, readTime, toLegalHold } from './formats.ts';
 
-const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
-const byAddress = Type.Object({ address: Type.String({ maxLength: 255 }) });
 const cursors = cursorsOf('addresses', /^[^\s@]{1,64}@[a-z0-9.-]{1,255}$/);
 /** About 20,000 rows; `openhisp address import` takes larger files. */
 const maxFileBytes = 2_000_000;
@@ -51,7 +48,6 @@ export function addressRoutes(
       needs: 'settings.read',
       scope: ['domain', 'domain'],
       about: ['domains', 'List the addresses of a domain', 'In the order of their names.'],
-      params: byDomain,
       query: addressQuery,
       answer: addressPage,
       handle: async (request) => {
@@ -85,7 +81,6 @@ export function addressRoutes(
       needs: 'settings.read',
       scope: ['address', 'address'],
       about: ['domains', 'Show a hosted address', 'With what the directory shows of it.'],
-      params: byAddress,
       answer: addressDetails,
       handle: async (request) => {
         const { address, status } = await requireAddress(request.params.address);
@@ -151,7 +146,6 @@ export function addressRoutes(
       needs: 'settings.change',
       scope: ['address', 'address'],
       about: ['domains', 'Add or change a hosted address', 'It is enabled, and its entry is replaced.'],
-      params: byAddress,
       body: addressPut,
       answer: addressAnswer,
       refuses: [409],
@@ -188,7 +182,6 @@ export function addressRoutes(
         'Deliver the mail of an address to others',
         'A shared address, forwarding, or an absence: to other addresses of its organization.',
       ],
-      params: byAddress,
       body: newForwarding,
       answer: addressAnswer,
       refuses: [409],
@@ -231,7 +224,6 @@ export function addressRoutes(
             ? 'Its mail is refused, and the directory no longer lists it.'
             : 'Its mail is accepted again; the directory lists it after its entry is saved.',
         ],
-        params: byAddress,
         answer: addressAnswer,
         refuses: [409],
         handle: async (request): Promise<AddressAnswer> => {

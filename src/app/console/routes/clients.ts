@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Type } from 'typebox';
 import { readUsedToday } from '../../../service/directory/index.ts';
 import { countSent } from '../../../service/messaging/index.ts';
 import { isOwned } from '../../../service/organizations/index.ts';
@@ -22,12 +21,6 @@ import type { Acting } from './acting.ts';
 import { isoOrNull, isoTime } from './formats.ts';
 import { quoteForShell } from '../../../core/index.ts';
 
-const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
-const bySecret = Type.Object({
-  id: Type.String({ maxLength: 100 }),
-  secretId: Type.String({ maxLength: 100 }),
-});
-
 /** Routes of API clients: permissions, usage, secrets by id. A new secret is shown once. */
 export function clientRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   const { oauth } = services;
@@ -47,7 +40,6 @@ export function clientRoutes(services: ConsoleServices, acting: Acting): Console
       needs: 'settings.read',
       scope: ['client', 'id'],
       about: ['clients', 'Show a client, with first requests to copy'],
-      params: byId,
       answer: clientDetails,
       handle: async (request) => {
         const client = await toClient(services, await oauth.clients.get(request.params.id));
@@ -74,7 +66,6 @@ export function clientRoutes(services: ConsoleServices, acting: Acting): Console
     route(app, 'patch', '/clients/:id', {
       needs: 'settings.change',
       about: ['clients', 'Change a client', 'Omitted fields keep their values.'],
-      params: byId,
       body: clientChange,
       answer: clientSchema,
       refuses: [409],
@@ -92,7 +83,6 @@ export function clientRoutes(services: ConsoleServices, acting: Acting): Console
         'Issue another secret',
         'Shown only once; the old one stays valid until it is revoked.',
       ],
-      params: byId,
       answer: issuedSecret,
       status: 201,
       refuses: [409],
@@ -102,7 +92,6 @@ export function clientRoutes(services: ConsoleServices, acting: Acting): Console
       needs: 'settings.change',
       scope: ['client', 'id'],
       about: ['clients', 'Revoke a secret', 'Its tokens are revoked at once.'],
-      params: bySecret,
       query: revokeQuery,
       answer: doneAnswer,
       refuses: [409],
@@ -120,7 +109,6 @@ export function clientRoutes(services: ConsoleServices, acting: Acting): Console
         // Who runs the HISP may have disabled it: only they enable it again.
         ...(action === 'disable' && { scope: ['client', 'id'] as const }),
         about: ['clients', action === 'disable' ? 'Disable a client' : 'Enable a client'],
-        params: byId,
         answer: doneAnswer,
         handle: async (request) => {
           await acting(request).clients[action](request.params.id);

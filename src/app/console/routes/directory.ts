@@ -49,7 +49,6 @@ import { countOf, isoOrNull } from './formats.ts';
 import type { Live } from './live.ts';
 
 const byId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }) });
-const byName = Type.Object({ name: Type.String({ maxLength: 32 }) });
 
 const uploadTypes = ['text/csv', 'application/zip', 'application/gzip', 'application/octet-stream'];
 /** Minimum interval between progress events of a load; a new phase is always sent. */
@@ -172,7 +171,6 @@ function addSources(app: ConsoleApp, { storage, directory, nodes }: ConsoleServi
   route(app, 'post', '/directory/sources/:name/rollback', {
     needs: 'directory.change',
     about: ['directory', 'Roll a source back', 'To the generation before the active one.'],
-    params: byName,
     query: rollbackQuery,
     answer: rollbackAnswer,
     refuses: [409],

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { countOf } from '../../../core/index.ts';
 import { disableDomain, removeDomain } from '../../../service/hosting/index.ts';
 import { requireHostedDomain } from '../../../service/trust/index.ts';
@@ -7,8 +6,6 @@ import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { Acting } from './acting.ts';
-
-const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
 
 /** Routes that end a domain (Decision 0038). */
 export function domainRemovalRoutes({ storage, clock }: ConsoleServices, acting: Acting): ConsoleRoutes {
@@ -24,7 +21,6 @@ export function domainRemovalRoutes({ storage, clock }: ConsoleServices, acting:
         'Show what the removal of a domain ends',
         'And what is in the way. Nothing is changed.',
       ],
-      params: byDomain,
       answer: domainRemoval,
       handle: async (request) => {
         const removal = await acting(request).trust.describeRemoval(request.params.domain);
@@ -38,7 +34,6 @@ export function domainRemovalRoutes({ storage, clock }: ConsoleServices, acting:
         'Disable all addresses of a domain',
         'They are taken out of the directory, too; what is under way finishes.',
       ],
-      params: byDomain,
       answer: doneAnswer,
       handle: async (request) => {
         const disabled = await disableDomain(depsFor(request), request.params.domain);
@@ -55,7 +50,6 @@ export function domainRemovalRoutes({ storage, clock }: ConsoleServices, acting:
         'Remove a domain',
         'With its addresses, anchors and bundles; keys are retired, and messages stay. Refused while it is in use.',
       ],
-      params: byDomain,
       body: removeRequest,
       answer: doneAnswer,
       refuses: [409],

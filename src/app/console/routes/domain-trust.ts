@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
 import { describeAnchorFaults, requireHostedDomain, TrustError } from '../../../service/trust/index.ts';
 import { anchorAnswer, doneAnswer, newAnchor, newBundle, newDomain } from '../contract/index.ts';
@@ -7,12 +6,6 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { Acting } from './acting.ts';
 import { toFacts } from './domains.ts';
-
-const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
-const byPart = Type.Object({
-  domain: Type.String({ maxLength: 255 }),
-  id: Type.String({ maxLength: 100 }),
-});
 
 /** Routes that host a domain and change what it trusts: anchors and bundles. */
 export function domainTrustRoutes({ clock }: ConsoleServices, acting: Acting): ConsoleRoutes {
@@ -37,7 +30,6 @@ export function domainTrustRoutes({ clock }: ConsoleServices, acting: Acting): C
     route(app, 'post', '/domains/:domain/anchors', {
       needs: 'settings.change',
       about: ['domains', 'Trust a CA', 'With preview only what the certificate says is answered.'],
-      params: byDomain,
       body: newAnchor,
       answer: anchorAnswer,
       handle: async (request) => {
@@ -58,7 +50,6 @@ export function domainTrustRoutes({ clock }: ConsoleServices, acting: Acting): C
     route(app, 'delete', '/domains/:domain/anchors/:id', {
       needs: 'settings.change',
       about: ['domains', 'Stop trusting an anchor'],
-      params: byPart,
       answer: doneAnswer,
       refuses: [409],
       handle: async (request) => {
@@ -78,7 +69,6 @@ export function domainTrustRoutes({ clock }: ConsoleServices, acting: Acting): C
     route(app, 'post', '/domains/:domain/bundles', {
       needs: 'settings.change',
       about: ['domains', 'Follow a trust bundle', 'A running server fetches it within a minute.'],
-      params: byDomain,
       body: newBundle,
       answer: doneAnswer,
       handle: async (request) => {
@@ -98,7 +88,6 @@ export function domainTrustRoutes({ clock }: ConsoleServices, acting: Acting): C
     route(app, 'delete', '/domains/:domain/bundles/:id', {
       needs: 'settings.change',
       about: ['domains', 'Remove a trust bundle', 'Its anchors are no longer trusted.'],
-      params: byPart,
       answer: doneAnswer,
       handle: async (request) => {
         const { trust } = acting(request);

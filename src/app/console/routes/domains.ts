@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { formatPem, type Certificate } from '../../../lib/pki/index.ts';
 import { describeUnread, listAllUnread, listUnread } from '../../../service/messaging/index.ts';
 import { isOwned } from '../../../service/organizations/index.ts';
@@ -40,12 +39,6 @@ import type { CheckedRecord, ConsoleApp, ConsoleRoutes, ConsoleServices, DomainC
 import type { Acting } from './acting.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
-const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
-const byKey = Type.Object({
-  domain: Type.String({ maxLength: 255 }),
-  id: Type.String({ maxLength: 100 }),
-});
-
 const dayMs = 86_400_000;
 const shownAddresses = 500;
 
@@ -73,7 +66,6 @@ function addViews(app: ConsoleApp, { trust, oauth, clock }: ConsoleServices): vo
     needs: 'settings.read',
     scope: ['domain', 'domain'],
     about: ['domains', 'Show a domain', 'Keys with their dates, anchors, bundles and their changes.'],
-    params: byDomain,
     answer: domainDetails,
     handle: async (request) =>
       showDomain(
@@ -97,7 +89,6 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
       'Compare the DNS records of a domain',
       'Queries the DNS; takes up to several seconds.',
     ],
-    params: byDomain,
     answer: domainRecords,
     handle: async (request) => {
       const domain = await requireHostedDomain(trust, request.params.domain);
@@ -109,7 +100,6 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
     needs: 'settings.read',
     scope: ['domain', 'domain'],
     about: ['domains', 'Examine a domain', 'The findings of openhisp doctor; takes up to several seconds.'],
-    params: byDomain,
     answer: domainFindings,
     handle: async (request) => {
       const domain = await requireHostedDomain(trust, request.params.domain);
@@ -128,7 +118,6 @@ function addChanges(app: ConsoleApp, { clock }: ConsoleServices, acting: Acting)
       'Make a key and its certification request',
       'The private key is stored encrypted and never shown.',
     ],
-    params: byDomain,
     body: csrRequest,
     answer: csrAnswer,
     refuses: [409],
@@ -148,7 +137,6 @@ function addChanges(app: ConsoleApp, { clock }: ConsoleServices, acting: Acting)
   route(app, 'post', '/domains/:domain/keys', {
     needs: 'settings.change',
     about: ['domains', 'Install a certificate', 'Issued by a CA for a key that waits for its certificate.'],
-    params: byDomain,
     body: installRequest,
     answer: domainKey,
     refuses: [409],
@@ -168,7 +156,6 @@ function addChanges(app: ConsoleApp, { clock }: ConsoleServices, acting: Acting)
       'Retire a key',
       'A retired key is not published and does not sign, but still decrypts. A key that waits for its certificate is deleted.',
     ],
-    params: byKey,
     body: retireRequest,
     answer: doneAnswer,
     refuses: [409],

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { everything, isOwned, isOwnedAddress } from '../../../service/organizations/index.ts';
 import type { EdgeAccount as FoundAccount } from '../../../service/edges/index.ts';
 import {
@@ -15,12 +14,6 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { Acting } from './acting.ts';
 import { isoOrNull, isoTime } from './formats.ts';
-
-const byId = Type.Object({ id: Type.String({ maxLength: 255 }) });
-const byPassword = Type.Object({
-  id: Type.String({ maxLength: 255 }),
-  passwordId: Type.String({ maxLength: 100 }),
-});
 
 /** Routes of accounts of software that speaks no REST. A new password is shown once. */
 export function edgeAccountRoutes({ edges, oauth }: ConsoleServices, acting: Acting): ConsoleRoutes {
@@ -44,7 +37,6 @@ export function edgeAccountRoutes({ edges, oauth }: ConsoleServices, acting: Act
       needs: 'settings.read',
       scope: ['edge-account', 'id'],
       about: ['edge accounts', 'Show an edge account', 'By its id or its user name.'],
-      params: byId,
       answer: edgeAccount,
       handle: async (request) => show(await edges.accounts.get(request.params.id)),
     });
@@ -69,7 +61,6 @@ export function edgeAccountRoutes({ edges, oauth }: ConsoleServices, acting: Act
       needs: 'settings.change',
       scope: ['edge-account', 'id'],
       about: ['edge accounts', 'Change an edge account', 'Omitted fields keep their values.'],
-      params: byId,
       body: edgeAccountChange,
       answer: edgeAccount,
       handle: async (request) =>
@@ -83,7 +74,6 @@ export function edgeAccountRoutes({ edges, oauth }: ConsoleServices, acting: Act
         'Issue another password',
         'Shown only once; the old one stays valid until it is revoked.',
       ],
-      params: byId,
       answer: issuedPassword,
       status: 201,
       refuses: [409],
@@ -93,7 +83,6 @@ export function edgeAccountRoutes({ edges, oauth }: ConsoleServices, acting: Act
       needs: 'settings.change',
       scope: ['edge-account', 'id'],
       about: ['edge accounts', 'Revoke a password', 'The last one is not revoked: disable the account.'],
-      params: byPassword,
       answer: doneAnswer,
       refuses: [409],
       handle: async (request) => {
@@ -107,7 +96,6 @@ export function edgeAccountRoutes({ edges, oauth }: ConsoleServices, acting: Act
         // Who runs the HISP may have disabled it: only they enable it again.
         ...(action === 'disable' && { scope: ['edge-account', 'id'] as const }),
         about: ['edge accounts', action === 'disable' ? 'Disable an edge account' : 'Enable an edge account'],
-        params: byId,
         answer: doneAnswer,
         handle: async (request) => {
           await acting(request).edgeAccounts[action](request.params.id);

@@ -34,7 +34,6 @@ import { writeInboundTicket } from './ticket.ts';
 
 const dayMs = 86_400_000;
 const maxInboundCount = 1000;
-const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
 
 /** Routes of mail from other HISPs: received, refused, dead-lettered, and not acknowledged. */
 export function inboundRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
@@ -106,7 +105,6 @@ export function inboundRoutes(services: ConsoleServices, acting: Acting): Consol
         'Show refused mail or a dead letter',
         'With the certificates of its signer, if it was refused for them. Every view is audited.',
       ],
-      params: byId,
       answer: inboundDetails,
       handle: async (request) => details(request, request.params.id, isRefresh(request)),
     });
@@ -114,7 +112,6 @@ export function inboundRoutes(services: ConsoleServices, acting: Acting): Consol
       needs: 'messages.read',
       scope: 'filtered',
       about: ['inbound', 'Show refused mail as text to paste into a ticket'],
-      params: byId,
       answer: { content: { 'text/plain': { schema: Type.String() } } },
       handle: async (request, reply) => {
         const found = await details(request, request.params.id, false);
@@ -125,7 +122,6 @@ export function inboundRoutes(services: ConsoleServices, acting: Acting): Consol
       needs: 'messages.change',
       scope: 'filtered',
       about: ['inbound', 'Retry a dead letter'],
-      params: byId,
       answer: doneAnswer,
       handle: async (request) => {
         const count = await acting(request).messaging.retryInbound(request.params.id);

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { legalHold, legalHoldRelease, newLegalHold } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes } from '../types.ts';
@@ -33,7 +32,6 @@ export function legalHoldRoutes(acting: Acting): ConsoleRoutes {
     route(app, 'post', '/legal-holds/:holdId/release', {
       needs: 'legal-hold.change',
       about: ['messages', 'Release a legal hold', 'Retention deletes what is old within minutes.'],
-      params: Type.Object({ holdId: Type.String({ maxLength: 100 }) }),
       body: legalHoldRelease,
       answer: legalHold,
       handle: async (request) =>

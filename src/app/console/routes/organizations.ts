@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { countOf } from '../../../core/index.ts';
 import { closeOrganization, reopenOrganization } from '../../../service/hosting/index.ts';
 import { findHoldsOn } from '../../../service/legal-hold/index.ts';
@@ -28,8 +27,6 @@ import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { Acting } from './acting.ts';
 import { isoOrNull, toLegalHold } from './formats.ts';
 
-const byId = Type.Object({ id: Type.String({ maxLength: 64 }) });
-
 /** Routes of organizations: settings, limits, what belongs to them, closing. */
 export function organizationRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   const organizations = createOrganizations(services);
@@ -50,7 +47,6 @@ export function organizationRoutes(services: ConsoleServices, acting: Acting): C
       needs: 'settings.read',
       scope: ['organization', 'id'],
       about: ['organizations', 'Show an organization', 'With its limits and what belongs to it.'],
-      params: byId,
       answer: organizationDetails,
       handle: async (request) => {
         const one = await organizations.get(request.params.id);
@@ -90,7 +86,6 @@ export function organizationRoutes(services: ConsoleServices, acting: Acting): C
     route(app, 'patch', '/organizations/:id', {
       needs: 'settings.change',
       about: ['organizations', 'Change an organization', 'Omitted fields keep their values.'],
-      params: byId,
       body: organizationChange,
       answer: organizationEntry,
       handle: async (request) => {
@@ -108,7 +103,6 @@ export function organizationRoutes(services: ConsoleServices, acting: Acting): C
         'Close an organization',
         'Its mail is refused, its clients are disabled, its operators have no access, and its keys are retired after seven days.',
       ],
-      params: byId,
       body: organizationClosing,
       answer: doneAnswer,
       refuses: [409],
@@ -132,7 +126,6 @@ export function organizationRoutes(services: ConsoleServices, acting: Acting): C
         'Open a closed organization again',
         'Its clients and the entries of the directory come back one by one.',
       ],
-      params: byId,
       answer: doneAnswer,
       handle: async (request) => {
         const keys = await reopenOrganization(closingOf(request), request.params.id);

@@ -6,7 +6,6 @@ import { ConsoleError } from '../errors.ts';
 import type { ConsoleRoutes, ConsoleServices, PlaygroundPort } from '../types.ts';
 
 const exchangeQuery = queryOf({ after: Type.Optional(Type.Integer({ minimum: 0 })) });
-const messageParams = Type.Object({ messageId: Type.String({ maxLength: 100 }) });
 
 /**
  * Routes of the playground: sends of sample documents, and their events on the wire. Only in the sandbox; 404
@@ -46,7 +45,6 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
     route(app, 'get', '/playground/exchange/:messageId', {
       needs: 'messages.send',
       about: ['playground', 'Show the events of a message on the wire'],
-      params: messageParams,
       query: exchangeQuery,
       answer: exchange,
       handle: async (request) => {

@@ -1,5 +1,4 @@
 import { operatorName } from '../../../core/index.ts';
-import { Type } from 'typebox';
 import { isQualifiedDomain } from '../../../lib/values/index.ts';
 import {
   adviceFor,
@@ -122,7 +121,6 @@ export function queueRoutes({ clock }: Pick<ConsoleServices, 'clock'>, acting: A
     route(app, 'get', '/queue/:destination', {
       needs: 'messages.read',
       about: ['queue', 'List the waiting deliveries of a destination', 'Oldest first.'],
-      params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
       query: queryOf(paging),
       answer: deliveryPage,
       handle: async (request) => {

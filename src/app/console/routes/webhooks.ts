@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { isOwned } from '../../../service/organizations/index.ts';
 import { healthOfWebhook, type OperatedWebhook } from '../../../service/webhook/index.ts';
 import {
@@ -17,8 +16,6 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type Acting } from './acting.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
-
-const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
 
 /** Routes of clients' webhooks: state, attempts and dead letters. No secrets. */
 export function webhookRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
@@ -49,7 +46,6 @@ export function webhookRoutes(services: ConsoleServices, acting: Acting): Consol
         'Show a webhook with its attempts and dead letters',
         'Attempts newest first, at most 100; dead letters oldest first, at most 200.',
       ],
-      params: byId,
       answer: webhookDetails,
       handle: async (request) => {
         const { webhook, attempts, deadLetters } = await acting(request).webhooks.show(request.params.id, {
@@ -97,7 +93,6 @@ export function webhookRoutes(services: ConsoleServices, acting: Acting): Consol
       needs: 'settings.change',
       scope: ['webhook', 'id'],
       about: ['webhooks', 'Replay dead letters', 'The named ones, or all.'],
-      params: byId,
       body: replayRequest,
       answer: doneAnswer,
       handle: async (request) => {
@@ -126,7 +121,6 @@ export function webhookRoutes(services: ConsoleServices, acting: Acting): Consol
         needs: 'settings.change',
         scope: ['webhook', 'id'],
         about: ['webhooks', summary, details],
-        params: byId,
         answer: doneAnswer,
         handle: async (request) => {
           const { counts } = await acting(request).webhooks.setEnabled(
@@ -141,7 +135,6 @@ export function webhookRoutes(services: ConsoleServices, acting: Acting): Consol
       needs: 'settings.change',
       scope: ['webhook', 'id'],
       about: ['webhooks', 'Send a test event', 'One signed event of the type webhook.test, once.'],
-      params: byId,
       answer: webhookTest,
       handle: async (request) => {
         const result = await acting(request).webhooks.test(request.params.id, services.webhooks);
