@@ -68,7 +68,7 @@ export { holdFile } from './work/hold-file.ts';
 export { joinNodes, listLiveNodes, listNodes, type Nodes } from './work/nodes.ts';
 export { nodeId } from './work/node-id.ts';
 export { loadConfig, readJsonFile } from './config/load-config.ts';
-export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
+export { readTlsFiles, readSecretFile, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
 export { defaultSettings, type Config } from './config/schema.ts';
 export { consoleUrlOf, usualConsolePort } from './config/console-url.ts';
 export { clearConsolePort, findConsolePort, noteConsolePort } from './config/running-console.ts';

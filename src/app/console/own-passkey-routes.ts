@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import type { PasskeyEntry } from '../../service/operators/index.ts';
 import { newPasskey, ownPasskey, ownPasskeyList, passkeyChange, type OwnPasskey } from './contract/index.ts';
 import { callerOf } from './guard.ts';
@@ -8,7 +7,6 @@ import type { ConsoleRoutes } from './types.ts';
 
 /** Bytes per answer of an authenticator, with a large RSA key. */
 const maxBodyBytes = 65_536;
-const params = Type.Object({ passkeyId: Type.String({ maxLength: 512 }) });
 const needsFreshSignIn =
   'Only in a session that began with a passkey at most five minutes ago; otherwise 403 with the reason operators_sign_in_stale.';
 
@@ -63,7 +61,6 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       needs: 'signed-in',
       scope: 'caller',
       about: ['access', 'Name a passkey'],
-      params,
       body: passkeyChange,
       answer: ownPasskey,
       refuses: [409],
@@ -83,7 +80,6 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
         'Remove a passkey',
         `${needsFreshSignIn} The only passkey is not removed (409). Sessions continue.`,
       ],
-      params,
       status: 204,
       refuses: [409],
       handle: async (request) => {

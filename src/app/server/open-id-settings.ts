@@ -1,4 +1,4 @@
-import { useConfiguredFile, type Config } from '../../platform/index.ts';
+import { readSecretFile, type Config } from '../../platform/index.ts';
 import { parseRole, type OpenIdSettings } from '../../service/operators/index.ts';
 
 /** The OpenID provider of the settings; undefined if none is set. */
@@ -12,11 +12,7 @@ export function openIdSettingsOf({ console: { oidc } }: Config): OpenIdSettings 
     clientSecret:
       clientSecretFile === undefined
         ? undefined
-        : useConfiguredFile('console.oidc.clientSecretFile', clientSecretFile, (bytes) => {
-            const [line = ''] = bytes.toString().split(/\r?\n/, 1);
-            if (line === '') throw new Error('the first line is empty');
-            return line;
-          }),
+        : readSecretFile('console.oidc.clientSecretFile', clientSecretFile),
     scopes,
     rolesClaim,
     roleMap: oidc.roleMap.map((text) => {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { createSmtpClient, type ClientAuth, type ClientTls, type SmtpClient } from '../../lib/smtp/index.ts';
-import { useConfiguredFile, type Config } from '../../platform/index.ts';
+import { readSecretFile, useConfiguredFile, type Config } from '../../platform/index.ts';
 
 /** Outgoing mail: to each destination's own servers, or to the configured relay. */
 export interface OutgoingMail {
@@ -49,10 +49,6 @@ function readRelayAuth(settings: Config['smtp']): ClientAuth | undefined {
   const password =
     relayPasswordFile === undefined
       ? relayPassword
-      : useConfiguredFile('smtp.relayPasswordFile', relayPasswordFile, (bytes) => {
-          const [line = ''] = bytes.toString().split(/\r?\n/, 1);
-          if (line === '') throw new Error('the first line is empty');
-          return line;
-        });
+      : readSecretFile('smtp.relayPasswordFile', relayPasswordFile);
   return { user, password: password ?? '' };
 }

@@ -13,8 +13,6 @@ export interface SmtpMessage extends SmtpRecipientContext {
   readonly recipients: readonly string[];
   /** The octets between DATA and its end, dots unstuffed, nothing else changed. */
   readonly message: Uint8Array;
-  /** The client's name in HELO or EHLO. */
-  readonly helo: string;
   readonly isSecure: boolean;
 }
 

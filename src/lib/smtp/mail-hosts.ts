@@ -4,12 +4,11 @@ import { DnsError, type DnsResolver, type MxRecord } from '../dns/index.ts';
 import { SmtpError } from './errors.ts';
 import { maxAddressesPerHost, maxMailHosts } from './limits.ts';
 
-/** One address to try. Example: `{ name: 'mx.example.org', address: '192.0.2.1', priority: 10 }`. */
+/** One address to try. Example: `{ name: 'mx.example.org', address: '192.0.2.1' }`. */
 export interface MailHost {
   /** The exchanger's name; the domain itself when it has no MX. */
   readonly name: string;
   readonly address: string;
-  readonly priority: number;
 }
 
 /** The addresses of a domain's mail hosts, in the order to try them. */
@@ -64,7 +63,7 @@ export async function resolveRelay(
   dns: Pick<DnsResolver, 'resolveAddresses'>,
 ): Promise<MailHosts> {
   const addresses = name === 'localhost' ? ['127.0.0.1'] : await findHostAddresses(name, dns);
-  const [first, ...others] = addresses.map((address) => ({ name, address, priority: 0 }));
+  const [first, ...others] = addresses.map((address) => ({ name, address }));
   if (first !== undefined) return { hosts: [first, ...others] };
   throw new SmtpError('SMTP_UNREACHABLE', `the relay ${name} has no address`, { fields: { host: name } });
 }
@@ -88,11 +87,7 @@ async function findAddresses(
   const hosts = results.flatMap((result, index) => {
     const exchanger = exchangers[index];
     if (result.status === 'rejected' || exchanger === undefined) return [];
-    return result.value.map((address) => ({
-      name: exchanger.exchange,
-      address,
-      priority: exchanger.priority,
-    }));
+    return result.value.map((address) => ({ name: exchanger.exchange, address }));
   });
   const [first, ...others] = hosts;
   const failed = results.find((result) => result.status === 'rejected');

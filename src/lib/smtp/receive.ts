@@ -72,7 +72,6 @@ export async function takeMessage(
 ): Promise<Error | null> {
   const context = contextOf(session);
   const recipients = session.envelope.rcptTo.map((rcpt) => readPath(rcpt.address) ?? rcpt.address);
-  const helo = typeof session.hostNameAppearsAs === 'string' ? session.hostNameAppearsAs : '';
   try {
     const collected = await collectMessage(stream, {
       maxBytes: limits.maxMessageBytes,
@@ -88,7 +87,6 @@ export async function takeMessage(
       ...context,
       recipients,
       message,
-      helo,
       isSecure: session.secure,
     });
     return reply === undefined ? null : replyError(reply);

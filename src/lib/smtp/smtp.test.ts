@@ -130,7 +130,7 @@ test('EDGE-07: mail hosts by MX priority, equal ones shuffled', async () => {
 
 test('EDGE-07: without MX the domain itself; hosts without address are left out', async () => {
   assert.deepEqual(await resolveMailHosts('d.org', fakeDns('nodata', { 'd.org': ['192.0.2.1'] })), {
-    hosts: [{ name: 'd.org', address: '192.0.2.1', priority: 0 }],
+    hosts: [{ name: 'd.org', address: '192.0.2.1' }],
   });
   const mx = [
     { priority: 1, exchange: 'gone' },
@@ -149,7 +149,7 @@ test('EDGE-07: without MX the domain itself; hosts without address are left out'
 });
 
 test('mail hosts at private addresses are left out, and none else is a permanent failure', () => {
-  const at = (address: string) => ({ name: 'mx', address, priority: 0 });
+  const at = (address: string) => ({ name: 'mx', address });
   const hosts = [
     at('10.0.0.1'),
     at('8.8.8.8'),

@@ -25,6 +25,15 @@ export function useConfiguredFile<Result>(
   }
 }
 
+/** The secret on the first line of the file that a setting names. Throws as {@link useConfiguredFile}. */
+export function readSecretFile(setting: string, file: string): string {
+  return useConfiguredFile(setting, file, (bytes) => {
+    const [line = ''] = bytes.toString().split(/\r?\n/, 1);
+    if (line === '') throw new Error('the first line is empty');
+    return line;
+  });
+}
+
 /** A private key and its certificate, as PEM. */
 export interface TlsFiles {
   readonly key: Buffer;

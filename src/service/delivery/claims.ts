@@ -143,7 +143,6 @@ export function createClaims({
           sender: delivery.sender as DirectAddress,
           recipients: readRecipients(row.recipients),
           destinations: delivery.destinations,
-          sizeBytes: delivery.size_bytes,
           bytes: memoryOfContent(delivery.size_bytes),
           attempts: row.attempts,
           notAfter: row.not_after,

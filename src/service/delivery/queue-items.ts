@@ -16,7 +16,6 @@ export interface ClaimedDestination extends FairItem {
   readonly recipients: readonly DirectAddress[];
   /** Initial number of destinations of the message. */
   readonly destinations: number;
-  readonly sizeBytes: number;
   /** Made before this one. */
   readonly attempts: number;
   /** By `Storage.clock`. */

@@ -130,7 +130,6 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
           sender: request.from,
           recipients,
           destinations: groups.length,
-          sizeBytes,
           bytes: memoryOfContent(sizeBytes),
           attempts: 0,
           notAfter: row.not_after,

@@ -20,8 +20,6 @@ const longestPauseMs = 5000;
 export interface SessionLock {
   /** Becomes false when the connection is lost, and then the lock with it. */
   readonly isHeld: boolean;
-  /** Called once when the lock was lost, not when it is released. */
-  onLost(listener: () => void): void;
   release(): Promise<void>;
 }
 
@@ -46,7 +44,6 @@ export interface SessionDependencies {
 
 interface HeldLock {
   isHeld: boolean;
-  readonly lostListeners: (() => void)[];
 }
 
 /** Makes the session. A lost connection is made again, without the locks that it held. */
@@ -118,10 +115,7 @@ export function createSession({ connect, heartbeatMs, silentMs, onProblem }: Ses
     clearInterval(heartbeat);
     // Its locks must not stay with the server in any state.
     lost.connection.stream.destroy();
-    for (const lock of locks) {
-      lock.isHeld = false;
-      for (const listener of lock.lostListeners) listener();
-    }
+    for (const lock of locks) lock.isHeld = false;
     locks.clear();
     if (stopping.signal.aborted) return;
     onProblem('the connection for locks and notifications was lost');
@@ -178,13 +172,12 @@ export function createSession({ connect, heartbeatMs, silentMs, onProblem }: Ses
         throw error;
       });
       if (rows[0]?.locked !== 1) return undefined;
-      const lock: HeldLock = { isHeld: client === on, lostListeners: [] };
+      const lock: HeldLock = { isHeld: client === on };
       if (lock.isHeld) locks.add(lock);
       return {
         get isHeld() {
           return lock.isHeld;
         },
-        onLost: (listener) => void lock.lostListeners.push(listener),
         release: async () => {
           if (!locks.delete(lock)) return;
           lock.isHeld = false;
