@@ -40,7 +40,23 @@ export function findPathFault(
   return isKnown ? undefined : unknownParameter;
 }
 
-/** The library turns the error into the reply; null accepts. */
+/**
+ * What a handler decides: the library turns the error into the reply, and null accepts. An exception gives
+ * 451.
+ */
+export async function decide(
+  handlers: Pick<SmtpHandlers, 'onError'>,
+  ask: () => Promise<SmtpReply | undefined | void>,
+): Promise<Error | null> {
+  try {
+    const reply = await ask();
+    return reply === undefined ? null : replyError(reply);
+  } catch (error) {
+    handlers.onError?.(error);
+    return replyError(failedHere);
+  }
+}
+
 export async function decideRecipient(
   path: SMTPServerAddress,
   session: SMTPServerSession,
@@ -48,13 +64,10 @@ export async function decideRecipient(
 ): Promise<Error | null> {
   const fault = findPathFault(path, rcptParameters);
   if (fault !== undefined) return replyError(fault);
-  try {
+  return decide(handlers, async () => {
     const decision = await handlers.onRecipient(readPath(path.address) ?? '', contextOf(session));
-    return decision === 'accept' ? null : replyError(decision);
-  } catch (error) {
-    handlers.onError?.(error);
-    return replyError(failedHere);
-  }
+    return decision === 'accept' ? undefined : decision;
+  });
 }
 
 interface Receiving {
@@ -72,30 +85,19 @@ export async function takeMessage(
 ): Promise<Error | null> {
   const context = contextOf(session);
   const recipients = session.envelope.rcptTo.map((rcpt) => readPath(rcpt.address) ?? rcpt.address);
-  try {
+  return decide(handlers, async () => {
     const collected = await collectMessage(stream, {
       maxBytes: limits.maxMessageBytes,
       reservation,
       maxHeaderBytes,
       checkHeader: (header) => checkHeader(handlers, { ...context, recipients, header }),
     });
-    if (collected.outcome === 'refused') return replyError(collected.reply);
-    if (collected.outcome === 'too-large') return replyError(tooLarge);
-    if (collected.outcome !== 'whole') return replyError(noMemory);
+    if (collected.outcome === 'refused') return collected.reply;
+    if (collected.outcome === 'too-large') return tooLarge;
+    if (collected.outcome !== 'whole') return noMemory;
     const { message } = collected;
-    const reply = await handlers.onMessage({
-      ...context,
-      recipients,
-      message,
-      isSecure: session.secure,
-    });
-    return reply === undefined ? null : replyError(reply);
-  } catch (error) {
-    handlers.onError?.(error);
-    return replyError(failedHere);
-  } finally {
-    reservation.release();
-  }
+    return handlers.onMessage({ ...context, recipients, message, isSecure: session.secure });
+  }).finally(() => reservation.release());
 }
 
 function checkHeader(handlers: SmtpHandlers, header: SmtpHeader): SmtpReply | undefined {

@@ -7,8 +7,8 @@ import * as defaults from './limits.ts';
 import type { Offers } from './offers.ts';
 import {
   contextOf,
+  decide,
   decideRecipient,
-  failedHere,
   findPathFault,
   mailParameters,
   replyError,
@@ -112,7 +112,10 @@ export function libraryOptions(
       if (reply !== undefined || submission === undefined)
         return done(reply === undefined ? null : replyError(reply));
       const context = { ...contextOf(session), mailFrom: readPath(address.address) ?? '' };
-      void answer(decideSender(submission, context, handlers), done);
+      void answer(
+        decide(handlers, () => submission.onSender(context)),
+        done,
+      );
     },
     onRcptTo: (address, session, done) => {
       void answer(decideRecipient(address, session, handlers), done);
@@ -175,19 +178,5 @@ async function decideSignIn(
   } catch (error) {
     handlers.onError?.(error);
     return temporary;
-  }
-}
-
-async function decideSender(
-  { onSender }: SubmissionOptions,
-  context: SmtpRecipientContext,
-  handlers: SmtpHandlers,
-): Promise<Error | null> {
-  try {
-    const reply = await onSender(context);
-    return reply === undefined ? null : replyError(reply);
-  } catch (error) {
-    handlers.onError?.(error);
-    return replyError(failedHere);
   }
 }
