@@ -14,7 +14,7 @@ import { findingsOf, type Finding } from './findings.ts';
 export async function examineSender(options: DoctorOptions): Promise<readonly Finding[]> {
   const { hostname, relayHost } = options.config.smtp;
   const publicAddresses = options.config.smtp.publicAddresses.map(shortestForm);
-  // A name that is none is reported where the listeners are.
+  // A name that is none is told where the listeners are.
   if (relayHost !== undefined || !isQualifiedDomain(hostname)) return [];
   const finding = findingsOf('sender', hostname);
   const resolved = await lookUp(() => options.dns.resolveAddresses(hostname));

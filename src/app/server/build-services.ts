@@ -255,7 +255,7 @@ interface MessagingNeeds {
 }
 
 /**
- * Delivery reports outcomes to messaging, and messaging gives delivery its work; only this module connects
+ * Delivery tells messaging the outcomes, and messaging gives delivery its work; only this module connects
  * them.
  */
 async function buildMessaging(
@@ -267,7 +267,7 @@ async function buildMessaging(
   const processed = resources.keep(
     createProcessedNotes({ ...core, keepDays: config.verification.processedDays }),
   );
-  // Before the delivery, which reports at once what the last process left.
+  // Before the delivery, which tells at once what the last process left.
   const createMessaging = await loadMessaging();
   const { smtp, port, relayHost } = createOutgoingMail(config);
   const delivery = resources.keep(

@@ -97,7 +97,7 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
       throw new RangeError(`audit.checkpointUrl answered ${status}; the checkpoint is sent again`);
   }
 
-  /** A failure is reported in the readiness details until the export works again; the timer logs it. */
+  /** A failure stands in the readiness details until the export works again; the timer logs it. */
   async function watched(work: Promise<void>): Promise<void> {
     try {
       await work;

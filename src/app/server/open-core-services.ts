@@ -50,7 +50,7 @@ export interface CoreServices extends Dependencies {
   /** Of this node, stable over restarts. */
   readonly nodeId: string;
   readonly nodes: Nodes;
-  /** Counts and reports the connections that a listener closes because there are too many. */
+  /** Counts, and warns of, the connections that a listener closes because there are too many. */
   readonly onClosed: (listener: ListenerName) => OnClosed;
 }
 

@@ -36,7 +36,7 @@ const noRelay: SmtpReply = { code: 550, enhancedCode: '5.7.1', text: 'Relaying i
 /**
  * Starts the listener for mail from other HISPs. It takes mail for hosted domains only (EDGE-09); an unknown
  * mailbox under one of them is accepted and answered by a secured failure DSN, so that the sender gets a
- * signed report (DSN-05). A message is acknowledged when it is durable (`acceptInbound`). Mail that is not
+ * signed DSN (DSN-05). A message is acknowledged when it is durable (`acceptInbound`). Mail that is not
  * encrypted is refused by its header, without being kept (AS-71): the reply goes to the peer's mail server,
  * and no MDN is sent (AS-78).
  */

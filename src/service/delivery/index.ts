@@ -4,7 +4,7 @@
  * (Decision 0023). A node that dies loses its leases and nothing else.
  *
  * Standards: AS-41 and AS-42 (one envelope for all usable recipients), EDGE-07 (MX, retries inside the
- * notification window), MDN-27 (failures are reported immediately). It knows nothing of message states:
+ * notification window), MDN-27 (failures are told immediately). It knows nothing of message states:
  * outcomes are passed to the listener inside the transaction that stores them. Called by the messaging
  * service; operators use `DeliveryAdmin`.
  */

@@ -4,7 +4,7 @@ import type { Audit } from '../audit/index.ts';
 /** Reports a row that something else than this service has written: an error in the log and an audit row. */
 export type RowAlarm = (row: { readonly table: string; readonly row: string }) => void;
 
-/** A changed row may be asked for all the time; it is reported once in this time. */
+/** A changed row may be asked for all the time; it is told once in this time. */
 const reportedForMs = 3_600_000;
 const maxReported = 1000;
 

@@ -12,7 +12,7 @@
  * clients (begin at `accept-message.ts`); `inbound` accepts mail of other HISPs (begin at
  * `accept-mail.ts`); `inbox` serves what was received; `operator` is the view of operators; `usage` counts
  * what clients send.
- * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
+ * Called by the HTTP and SMTP edges; delivery tells `onDeliveryOutcome`.
  */
 import type { Messaging, MessagingOptions } from './create-messaging.ts';
 

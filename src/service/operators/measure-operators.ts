@@ -3,7 +3,7 @@ import type { Storage } from '../../platform/index.ts';
 import { isSubjectOf } from './operator.ts';
 import type { OperatorTables } from './tables.ts';
 
-/** Counts of the operators' ways to sign in, for reports; the MACs of the rows are not verified. */
+/** Counts of the operators' ways to sign in, for lists; the MACs of the rows are not verified. */
 export interface OperatorCounts {
   /**
    * Active ones with the role `operator` who have a passkey, sign in by a provider, are signed in, or have a

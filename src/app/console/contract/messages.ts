@@ -152,7 +152,7 @@ export const historyEntry = named('HistoryEntry', {
   state: messageState,
   reason: Type.String(),
   statusCode: Type.String(),
-  /** The reply of the other server; only the code of its reports. */
+  /** The reply of the other server; only the code of its MDNs and DSNs. */
   text: Type.String(),
   isLate: Type.Boolean({ description: 'It arrived after the final state, and changed nothing.' }),
 });

@@ -109,7 +109,7 @@ export class SqliteWriter {
     try {
       while (this.#queue.length > 0) {
         // The next group cannot be on disk before the flush in progress has ended, so transactions that
-        // arrive until then share one commit. The next group reports a failed flush.
+        // arrive until then share one commit. The next group fails with a failed flush.
         await this.#deps.flusher.pending?.catch(() => {});
         await this.#deps.checkpointer.pause();
         // If several transactions shared the last commit, more are likely to follow: each commit writes whole

@@ -82,7 +82,7 @@ export function hashForRecipient(identity: Identity, recipient: DirectAddress): 
   return hash(identity, addressKey(recipient));
 }
 
-/** The sender and all recipients of a report, or of a message without a local recipient. */
+/** The sender and all recipients of an MDN or DSN, or of a message without a local recipient. */
 export function hashForAll(
   identity: Identity,
   purpose: 'report' | 'undeliverable',

@@ -181,7 +181,7 @@ async function findMessageAudit(
   );
 }
 
-// An MDN that reports the message has a delivery, too.
+// An MDN of the message has a delivery, too.
 const isOfOther = ({ action, objects }: AuditRecord, deliveryId: string): boolean =>
   action.startsWith('message.') && (objects['deliveryId'] ?? deliveryId) !== deliveryId;
 

@@ -105,7 +105,7 @@ function stopOf(facts: StationFacts): StationId | undefined {
 }
 
 /**
- * True if the recipient's mail server accepted the message; its HISP's report may be stored before the SMTP
+ * True if the recipient's mail server accepted the message; its HISP's MDN may be stored before the SMTP
  * reply.
  */
 function wasTaken({ recipient }: StationFacts): boolean {
