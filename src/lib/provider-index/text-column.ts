@@ -159,6 +159,13 @@ export function openTextColumn(
       return end - start;
     },
     endInside(group, wanted) {
+      // Most texts, without a detour.
+      if (isException.length === 0 || !hasBit(isException, group)) {
+        const value = valueOf(group);
+        return group === groupCount - 1
+          ? 0
+          : findEnd(values, offsets.at(value), offsets.at(value + 1), wanted);
+      }
       seek(group);
       return findEnd(source, start, end, wanted);
     },
@@ -246,8 +253,10 @@ export function findEnd(bytes: Uint8Array, start: number, end: number, wanted: W
   return 0;
 }
 
-// A run is looked for by its place so far away first; where there is none, not again before twice as far.
+// A run is looked for by its place so far away first. Where there is none, it is not looked for again before
+// twice as far, and then twice as far again.
 const shortestRun = 8;
+const longestWait = 1024;
 
 /**
  * Finds runs of groups that begin alike. In the order of texts all that lie between two that begin alike
@@ -256,6 +265,7 @@ const shortestRun = 8;
 export class AlikeRuns {
   readonly #column: Pick<TextColumn, 'beginAlike'>;
   #next = 0;
+  #wait = shortestRun;
 
   constructor(column: Pick<TextColumn, 'beginAlike'>) {
     this.#column = column;
@@ -269,8 +279,11 @@ export class AlikeRuns {
     let low = at;
     let step = shortestRun;
     for (; at + step < end && isAlike(at + step); step *= 2) low = at + step;
-    if (low === at) this.#next = at + 2 * shortestRun;
-    if (low === at) return at + 1;
+    this.#wait = low > at ? shortestRun : Math.min(longestWait, this.#wait * 2);
+    if (low === at) {
+      this.#next = at + this.#wait;
+      return at + 1;
+    }
     let high = Math.min(end, at + step);
     while (high - low > 1) {
       const middle = (low + high) >>> 1;

@@ -118,11 +118,8 @@ export function keepContaining(column: TextColumn, groups: Uint32Array, wanted: 
     if (at >= near) column.approach(groups.subarray(at, (near = at + chunkGroups)));
     const end = column.endInside(groups[at] as number, inside);
     const next = end === 0 ? at + 1 : runs.endFrom(at, groups.length, groupAt, end);
-    if (end > 0) {
-      groups.copyWithin(kept, at, next);
-      kept += next - at;
-    }
-    at = next;
+    if (end === 0) at = next;
+    else while (at < next) groups[kept++] = groups[at++] as number;
   }
   return groups.subarray(0, kept);
 }
