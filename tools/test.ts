@@ -53,7 +53,7 @@ if (missing.length > 0 && !mayLackPeers) {
   console.log('every peer is required here (OPENHISP_REQUIRE_PEERS)');
   process.exit(1);
 }
-const failedChecks = has('--no-check') || tier === 'rest' ? [] : runChecks();
+const failedChecks = has('--no-check') || tier === 'rest' ? [] : await runChecks();
 const hasPassed = await runTests();
 if (failedChecks.length > 0) console.log(`checks that failed: ${failedChecks.join(', ')}`);
 process.exitCode = failedChecks.length === 0 && hasPassed ? 0 : 1;
