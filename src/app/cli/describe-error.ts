@@ -22,6 +22,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   OPERATORS_UNKNOWN: 'List the operators: openhisp operator list.',
   TRUST_ANCHOR_UNKNOWN: 'List the anchors of a domain: openhisp anchor list DOMAIN.',
   TRUST_BUNDLE_UNKNOWN: 'List the bundles: openhisp bundle list.',
+  DIRECTORY_LOAD_RUNNING: 'Begin again when it has ended: openhisp directory status.',
   DIRECTORY_LOAD_UNKNOWN: 'List the loads: openhisp directory status.',
   DIRECTORY_TOO_MANY_LOST: 'All counts: openhisp directory report.',
   DIRECTORY_TOO_MANY_REFUSED: 'The reasons and the lines: openhisp directory report.',
