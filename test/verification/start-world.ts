@@ -12,8 +12,8 @@ import type { Storage } from '../../src/platform/index.ts';
 import { createRecipientJudge } from '../../src/service/agent/index.ts';
 import type { ListedAddresses } from '../../src/service/directory/index.ts';
 import {
+  loadVerification,
   setRunning,
-  startVerification,
   type Verification,
   type VerificationOptions,
 } from '../../src/service/verification/index.ts';
@@ -63,6 +63,7 @@ export async function startWorld({
   const proxy = await startDnsProxy(named.port, delayOf);
   const clock = createManualClock(at);
   const closing: (() => Promise<void>)[] = [];
+  const startVerification = await loadVerification();
   return {
     proxy,
     start(storage, listAddresses, changes = {}) {

@@ -14,9 +14,12 @@ const counter = `data:text/javascript,
   registerHooks({ load(url, context, next) { if (url.startsWith('file:')) seen.push(url); return next(url, context); } });
   process.on('exit', () => console.error(JSON.stringify(seen)));`;
 
-function modulesOf(...words: string[]): readonly string[] {
-  const options = ['--import', counter, path.join(root, 'bin/openhisp.js'), ...words];
-  const { stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' });
+const modulesOf = (...words: string[]): readonly string[] =>
+  loadedBy(path.join(root, 'bin/openhisp.js'), ...words);
+
+function loadedBy(...program: string[]): readonly string[] {
+  const options = ['--import', counter, ...program];
+  const { stderr } = spawnSync(process.execPath, options, { encoding: 'utf8', cwd: root });
   return JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as string[];
 }
 
@@ -59,6 +62,20 @@ test('a command that reads rows loads nothing that serves, searches or composes'
       words.join(' '),
     );
   }
+});
+
+test('what reads the directory, its verification and records of a domain loads no messages and no discovery', () => {
+  const load = (file: string) => loadedBy('--eval', `await import('./src/${file}')`);
+  for (const [name, loaded] of [
+    ['directory', modulesOf('directory', '--help')],
+    ['verification', load('service/verification/index.ts')],
+    ['domain records', load('app/doctor/index.ts')],
+  ] as const)
+    assert.deepEqual(
+      loaded.filter((url) => /\/(?:lib\/direct|service\/(?:agent|messaging|hosting))\//.test(url)),
+      [],
+      name,
+    );
 });
 
 test('the threads of a command load what was compiled before', () => {

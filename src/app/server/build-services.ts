@@ -31,7 +31,7 @@ import {
   createAddressStates,
   createProcessedNotes,
   readAddressState,
-  startVerification,
+  loadVerification,
   type Verification,
 } from '../../service/verification/index.ts';
 import { attemptTimeoutMs, createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
@@ -99,7 +99,7 @@ export async function buildServices(
   const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory, edges });
   const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging, ...edgeBudgets });
   webhooks.serveStores(resources.keep(stores));
-  resources.keep(buildVerification(core, resources, directory));
+  resources.keep(await buildVerification(core, resources, directory));
   const provisioning = createProvisioning({
     ...core,
     gazetteer: loadBuiltInGazetteer(),
@@ -155,7 +155,12 @@ function buildAgent(
 const judgedPerSecond = 1000;
 
 /** All separate from those that mail uses: resolver, fetchers and caches. */
-function buildVerification(core: CoreServices, resources: Resources, directory: Directory): Verification {
+async function buildVerification(
+  core: CoreServices,
+  resources: Resources,
+  directory: Directory,
+): Promise<Verification> {
+  const startVerification = await loadVerification();
   const { config, clock, storage, log, trust, nodes, metrics } = core;
   const questions = metrics.counter({
     name: 'openhisp_verification_questions_total',

@@ -6,7 +6,9 @@
  * The results are shown and counted. They decide nothing: each message finds and validates its recipients'
  * certificates again. Called by app/server and app/cli.
  */
-export { startVerification, type Verification, type VerificationOptions } from './create-verification.ts';
+import type { Verification, VerificationOptions } from './create-verification.ts';
+
+export type { Verification, VerificationOptions } from './create-verification.ts';
 export { createAddressStates, readAddressState } from './address-slots.ts';
 export { createProcessedNotes } from './processed.ts';
 export { setRunning } from './running.ts';
@@ -19,3 +21,7 @@ export {
   type SourceFigures,
   type VerificationStatus,
 } from './report.ts';
+
+/** What starts the job. Loaded by the call: commands read its results only. */
+export const loadVerification = async (): Promise<(options: VerificationOptions) => Verification> =>
+  (await import('./create-verification.ts')).startVerification;

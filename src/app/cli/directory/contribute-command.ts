@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { systemClock, toCsvLine } from '../../../core/index.ts';
 import { addressKey, parseDirectAddress } from '../../../lib/values/index.ts';
 import { listOptOuts, setOptOut } from '../../../service/directory/index.ts';
-import { contributeAddresses, type ContributionRow } from '../../../service/hosting/index.ts';
-import { createTrust } from '../../../service/trust/index.ts';
+import type { ContributionRow } from '../../../service/hosting/index.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { toRow } from '../print-list.ts';
@@ -62,6 +61,7 @@ async function changeOptOuts(
   { storage, audit, ...installation }: AuditedInstallation,
   { optOut = [], optIn = [] }: ContributeOptions,
 ): Promise<void> {
+  const { createTrust } = await import('../../../service/trust/index.ts');
   const trust = createTrust({ storage, audit, ...installation, clock: systemClock });
   const addresses = [...optOut, ...optIn].map((text) => parseDirectAddress(text));
   // A misspelt address would be given away although its owner does not want it.
@@ -81,6 +81,7 @@ async function writeContribution(
   { storage, audit, config, ...installation }: AuditedInstallation,
   { out, report: reportFile, since, operator }: ContributeOptions & { readonly out: string },
 ): Promise<void> {
+  const { createTrust } = await import('../../../service/trust/index.ts');
   const trust = createTrust({ storage, audit, ...installation, clock: systemClock });
   const report = reportFile === undefined ? undefined : await open(reportFile, 'wx', 0o600);
   const part = `${out}.part`;
@@ -88,6 +89,8 @@ async function writeContribution(
   let shown = 0;
   try {
     await report?.writeFile(`${toCsvLine(['address', 'outcome', 'CHECK_FAIL_REASON', 'text'])}\r\n`);
+    // Loaded here: no other command of a directory needs it.
+    const { contributeAddresses } = await import('../../../service/hosting/index.ts');
     const counts = await contributeAddresses(
       { storage, audit, clock: systemClock, trust },
       {

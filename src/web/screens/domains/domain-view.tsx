@@ -12,6 +12,7 @@ import { readView } from '../../api/pages.ts';
 import { useMay, useMayWhole } from '../../api/session.ts';
 import { Command } from '../../components/command.tsx';
 import { Copy } from '../../components/copy.tsx';
+import { Table } from '../../components/data-table.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time, useNow } from '../../components/time.tsx';
@@ -330,77 +331,73 @@ function Anchors({
           </p>
         </EmptyState>
       ) : (
-        <div className="table-frame">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Certificate</th>
-                <th scope="col" data-from="medium">
-                  Direction
-                </th>
-                <th scope="col" data-from="medium">
-                  From
-                </th>
-                <th scope="col">Expires</th>
-                <th scope="col" data-from="wide">
-                  SHA-256
-                </th>
-                {mayChange && (
-                  <th scope="col">
-                    <span className="visually-hidden">Change</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {anchors.map((anchor) => {
-                const { id, certificate, direction, bundleId, level, createdAt } = anchor;
-                return (
-                  <tr key={id}>
-                    <td className="anchor-name">
-                      <StateMark tone={level}>{certificate.subject}</StateMark>{' '}
-                      <span className="sub">{certificate.algorithm}</span>
-                      <span className="sub narrow-only">{direction}</span>
-                    </td>
-                    <td className="nowrap" data-from="medium">
-                      {direction}
-                    </td>
-                    <td data-from="medium">
-                      {bundleId !== '' ? (
-                        (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')
-                      ) : mayAudit ? (
-                        <Link href={auditOf('anchor.add', certificate.fingerprint)}>an operator</Link>
-                      ) : (
-                        'an operator'
-                      )}{' '}
-                      <span className="sub">
-                        added <Time at={createdAt} as="day" />
-                      </span>
-                    </td>
-                    <td className="nowrap">
-                      <Time at={certificate.notAfter} as="day" />
-                    </td>
-                    <td data-from="wide">
-                      <code className="fingerprint">{certificate.fingerprint}</code>
-                    </td>
-                    {mayChange && (
-                      <td data-align="end">
-                        <button
-                          type="button"
-                          className="link"
-                          aria-label={`Remove ${certificate.subject}`}
-                          onClick={() => setRemoving(anchor)}
-                        >
-                          Remove
-                        </button>
-                      </td>
-                    )}
-                  </tr>
-                );
-              })}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="Anchors"
+          isLines
+          rows={anchors}
+          idOf={({ id }) => id}
+          columns={[
+            {
+              name: 'Certificate',
+              isFlexible: true,
+              cell: ({ certificate, level }) => (
+                <>
+                  <StateMark tone={level}>{certificate.subject}</StateMark>{' '}
+                  <span className="sub">{certificate.algorithm}</span>
+                </>
+              ),
+              sortBy: ({ certificate }) => certificate.subject.toLowerCase(),
+            },
+            { name: 'Direction', cell: ({ direction }) => direction },
+            {
+              name: 'From',
+              from: 'medium',
+              cell: ({ bundleId, certificate, createdAt }) => (
+                <>
+                  {bundleId !== '' ? (
+                    (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')
+                  ) : mayAudit ? (
+                    <Link href={auditOf('anchor.add', certificate.fingerprint)}>an operator</Link>
+                  ) : (
+                    'an operator'
+                  )}{' '}
+                  <span className="sub">
+                    added <Time at={createdAt} as="day" />
+                  </span>
+                </>
+              ),
+            },
+            {
+              name: 'Expires',
+              cell: ({ certificate }) => <Time at={certificate.notAfter} as="day" />,
+              sortBy: ({ certificate }) => Date.parse(certificate.notAfter),
+            },
+            {
+              name: 'SHA-256',
+              from: 'wide',
+              cell: ({ certificate }) => <code className="fingerprint">{certificate.fingerprint}</code>,
+            },
+            ...(mayChange
+              ? [
+                  {
+                    name: 'Change',
+                    align: 'end',
+                    isPlain: true,
+                    cell: (anchor: (typeof anchors)[number]) => (
+                      <button
+                        type="button"
+                        className="link"
+                        aria-label={`Remove ${anchor.certificate.subject}`}
+                        onClick={() => setRemoving(anchor)}
+                      >
+                        Remove
+                      </button>
+                    ),
+                  } as const,
+                ]
+              : []),
+          ]}
+        />
       )}
     </Section>
   );
