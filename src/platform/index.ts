@@ -60,7 +60,7 @@ export {
   type Leased,
   type Leases,
 } from './work/leases.ts';
-export { createDiskGuard, type DiskGuard } from './admission/disk-guard.ts';
+export { createDiskGuard, readFreeBytes, type DiskGuard } from './admission/disk-guard.ts';
 export { createFairSlots, type FairSlots } from './admission/fair-slots.ts';
 export { startRounds, type Rounds } from './work/start-rounds.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';

@@ -1,6 +1,5 @@
-import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../core/index.ts';
-import type { Config, Metrics, Storage } from '../../platform/index.ts';
+import { readFreeBytes, type Config, type Metrics, type Storage } from '../../platform/index.ts';
 import { readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { measureQueue } from '../../service/delivery/index.ts';
 import {
@@ -35,10 +34,9 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
     metrics.measured({ name, help }, () => read().catch(() => Number.NaN));
   }
 
-  measure('openhisp_disk_free_bytes', 'Room left on the disk of the data folder.', async () => {
-    const { bavail, bsize } = await statfs(config.dataDir);
-    return bavail * bsize;
-  });
+  measure('openhisp_disk_free_bytes', 'Room left on the disk of the data folder.', () =>
+    readFreeBytes(config.dataDir),
+  );
   measure(
     'openhisp_directory_age_seconds',
     'Time since the last load of the directory source that was loaded longest ago; NaN if none ever was.',

@@ -104,7 +104,8 @@ export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGu
   };
 }
 
-async function readFreeBytes(folder: string): Promise<number> {
+/** Free space in the file system of a folder, in bytes. */
+export async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rm, stat, statfs, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { CodedError, errorCode, errorText, type Closable, type Log } from '../..
 import type { Audit } from '../../audit/index.ts';
 import { DirectoryError, isRefusedLoss } from '../errors.ts';
 import { maxPendingUploads, maxUploadBytes } from '../limits.ts';
+import { megabytes, requireFreeDisk } from '../require-free-disk.ts';
 import type { JobListeners, LoadDone, LoadJob } from '../jobs/job.ts';
 import type { TableFormat } from '../load/plan-input.ts';
 import type { ImportPhase, ImportProgress } from '../load/progress.ts';
@@ -60,9 +61,6 @@ export interface UploadOptions {
   readonly folder: string;
   /** Free space that must remain on the disk of the folder. */
   readonly minFreeBytes: number;
-  /** Free space in the file system of a folder, in bytes. */
-  readonly readFree?: (folder: string) => Promise<number>;
-  readonly maxBytes?: number;
 }
 
 interface UploadParts extends UploadOptions {
@@ -78,7 +76,7 @@ const retryMs = 1000;
 const maxWaitMs = 3_600_000;
 
 export function createUploads(parts: UploadParts): Uploads {
-  const { folder, log, maxBytes = maxUploadBytes } = parts;
+  const { folder, log } = parts;
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
   let pending = 0;
@@ -144,11 +142,11 @@ export function createUploads(parts: UploadParts): Uploads {
       const file = path.join(folder, `${uploadId}.upload`);
       let bytes: number;
       try {
-        if ((request.sizeBytes ?? 0) > maxBytes) throw tooLarge(maxBytes);
+        if ((request.sizeBytes ?? 0) > maxUploadBytes) throw tooLarge();
         await mkdir(folder, { recursive: true, mode: 0o700 });
         await removeLeftovers(folder);
-        await requireRoom(parts, request.sizeBytes ?? 0);
-        bytes = await writeStream(stream, file, parts, maxBytes);
+        await requireFreeDisk({ ...parts, what: 'upload', neededBytes: request.sizeBytes ?? 0 });
+        bytes = await writeStream(stream, file, parts);
         await by.audit.recordNow({
           action: 'directory.upload',
           actor: by.actor,
@@ -175,44 +173,34 @@ export function createUploads(parts: UploadParts): Uploads {
   };
 }
 
-function tooLarge(maxBytes: number): DirectoryError {
+function tooLarge(): DirectoryError {
   return new DirectoryError(
     'DIRECTORY_UPLOAD_TOO_LARGE',
-    `A file may have at most ${megabytes(maxBytes)} MB`,
+    `A file may have at most ${megabytes(maxUploadBytes)} MB`,
     {
-      publicMessage: `A file may have at most ${megabytes(maxBytes)} MB. Load a larger one with openhisp directory import.`,
+      publicMessage: `A file may have at most ${megabytes(maxUploadBytes)} MB. Load a larger one with openhisp directory import.`,
     },
   );
 }
 
-async function writeStream(
-  stream: Readable,
-  file: string,
-  parts: UploadParts,
-  maxBytes: number,
-): Promise<number> {
+async function writeStream(stream: Readable, file: string, parts: UploadParts): Promise<number> {
   const handle = await open(file, 'wx', 0o600);
   try {
-    return await writeChunks(stream, handle, parts, maxBytes);
+    return await writeChunks(stream, handle, parts);
   } finally {
     await handle.close();
   }
 }
 
-async function writeChunks(
-  stream: Readable,
-  handle: FileHandle,
-  parts: UploadParts,
-  maxBytes: number,
-): Promise<number> {
+async function writeChunks(stream: Readable, handle: FileHandle, parts: UploadParts): Promise<number> {
   let bytes = 0;
   let lookAt = bytesPerLook;
   const chunks = stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   for await (const chunk of readable(chunks)) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    if (bytes > maxUploadBytes) throw tooLarge();
     if (bytes > lookAt) {
-      await requireRoom(parts, 0);
+      await requireFreeDisk({ ...parts, what: 'upload', neededBytes: 0 });
       lookAt = bytes + bytesPerLook;
     }
     await handle.writeFile(chunk);
@@ -230,23 +218,6 @@ async function* readable(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   }
 }
 
-async function requireRoom(
-  { folder, minFreeBytes, readFree = readFreeBytes }: UploadOptions,
-  neededBytes: number,
-): Promise<void> {
-  const free = await readFree(folder);
-  if (free - neededBytes >= minFreeBytes) return;
-  throw new DirectoryError(
-    'DIRECTORY_DISK_LOW',
-    `The upload needs ${megabytes(neededBytes + minFreeBytes)} MB of free disk, ${megabytes(free)} MB are free`,
-  );
-}
-
-async function readFreeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
-}
-
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = path.join(folder, name);
@@ -254,5 +225,3 @@ async function removeLeftovers(folder: string): Promise<void> {
     if (found !== undefined && Date.now() - found.mtimeMs > leftAfterMs) await rm(file, { force: true });
   }
 }
-
-const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6);

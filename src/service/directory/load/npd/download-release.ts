@@ -1,8 +1,9 @@
-import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { holdFile } from '../../../../platform/index.ts';
 import type { GuardedDownload } from '../../../../lib/fetch/index.ts';
 import { DirectoryError } from '../../errors.ts';
+import { requireFreeDisk } from '../../require-free-disk.ts';
 import type { ProgressListener } from '../progress.ts';
 import {
   downloadFile,
@@ -183,21 +184,6 @@ function scratchBytes({ files }: Manifest): number {
   return files.Endpoint.originalBytes * 2;
 }
 
-async function requireRoom(
-  { workDir, minFreeBytes, readFree = readFreeBytes }: OpenReleaseOptions,
-  neededBytes: number,
-): Promise<void> {
-  const free = await readFree(workDir);
-  if (free - neededBytes >= minFreeBytes) return;
-  throw new DirectoryError(
-    'DIRECTORY_DISK_LOW',
-    `The import needs ${megabytes(neededBytes + minFreeBytes)} MB of free disk, ${megabytes(free)} MB are free`,
-  );
-}
-
-const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6);
-
-async function readFreeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
+function requireRoom({ workDir: folder, ...disk }: OpenReleaseOptions, neededBytes: number): Promise<void> {
+  return requireFreeDisk({ ...disk, what: 'import', folder, neededBytes });
 }
