@@ -21,11 +21,12 @@ export type {
 export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
 export { createRecipientJudge, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
-export { findAnswerable, findRefusedSigner, refusalDetail, refusalReason } from './refusal-reason.ts';
-export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
 export {
-  areExpired,
-  isDomainMissing,
-  type AnswerableMessage,
-  type DiscoveryStep,
-} from '../../lib/direct/index.ts';
+  findAnswerable,
+  findRefusedSigner,
+  reasonOfRefusal,
+  refusalDetail,
+  refusalReason,
+} from './refusal-reason.ts';
+export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
+export { isDomainMissing, type AnswerableMessage, type DiscoveryStep } from '../../lib/direct/index.ts';

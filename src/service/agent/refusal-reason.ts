@@ -1,11 +1,12 @@
 import { CodedError, errorCode } from '../../core/index.ts';
 import {
   AnswerableError,
+  areExpired,
   DirectError,
   RefusedSignerError,
   type AnswerableMessage,
 } from '../../lib/direct/index.ts';
-import type { PathCertificate, SignerFinding } from './agent.ts';
+import type { PathCertificate, RefusedRecipient, SignerFinding } from './agent.ts';
 
 /**
  * The most exact code of a refusal, for audit and operators: what is wrong with the certificates of a sender
@@ -16,6 +17,15 @@ export function refusalReason(error: unknown): string {
   return error instanceof DirectError && error.code !== 'DIRECT_UNKNOWN_RECIPIENT'
     ? error.reason
     : errorCode(error);
+}
+
+/** The reason of a recipient that the agent refused, by what it found wrong with each certificate. */
+export function reasonOfRefusal(
+  { reason, isTransient }: Pick<RefusedRecipient, 'reason' | 'isTransient'>,
+  certificates: Parameters<typeof areExpired>[0],
+): RefusedRecipient['reason'] | 'dns-failed' | 'certificate-expired' {
+  if (reason === 'no-certificate' && isTransient) return 'dns-failed';
+  return areExpired(certificates) ? 'certificate-expired' : reason;
 }
 
 /** The message of a refusal that its trusted sender may be told of; undefined for any other error. */

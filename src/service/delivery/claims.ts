@@ -1,9 +1,8 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import { memoryOfContent, type Leases, type Storage } from '../../platform/index.ts';
-import { outages } from './failures.ts';
 import { dueAtOnce, readRecipients, type ClaimedDestination, type Destination } from './queue-items.ts';
-import type { DeliveryTables } from './tables.ts';
+import { outages, type DeliveryTables } from './tables.ts';
 
 /** Finds and claims the destinations that wait. */
 export interface Claims {

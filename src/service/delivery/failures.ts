@@ -1,8 +1,8 @@
 import { CodedError, errorCode, errorText, isNoSocketCode } from '../../core/index.ts';
 import type { RejectedRecipient } from '../../lib/smtp/index.ts';
-import { areExpired, type RefusedRecipient } from '../agent/index.ts';
+import { reasonOfRefusal, type RefusedRecipient } from '../agent/index.ts';
 import type { DeliveryProblem } from './request.ts';
-import type { DeliveryFailureReason } from './tables.ts';
+import { outages, type DeliveryFailureReason } from './tables.ts';
 
 /** Why something failed, and whether a later attempt may end otherwise. */
 export interface Failure extends DeliveryProblem {
@@ -110,15 +110,6 @@ export function readRefusal(refusal: RefusedRecipient): Failure {
   return { reason, statusCode: refusal.statusCode, text, isTransient, code };
 }
 
-/** The reason of a recipient that the agent refused, by what it found wrong with each certificate. */
-export function reasonOfRefusal(
-  { reason, isTransient }: Pick<RefusedRecipient, 'reason' | 'isTransient'>,
-  certificates: Parameters<typeof areExpired>[0],
-): DeliveryFailureReason {
-  if (reason === 'no-certificate' && isTransient) return 'dns-failed';
-  return areExpired(certificates) ? 'certificate-expired' : reason;
-}
-
 /** A recipient that the mail server refused. */
 export function readRejection(rejection: RejectedRecipient): Failure {
   const { enhancedCode, isTransient } = rejection;
@@ -134,14 +125,6 @@ export function readRejection(rejection: RejectedRecipient): Failure {
 function isOfRecipient(enhancedCode = ''): boolean {
   return enhancedCode.startsWith('5.1.') && enhancedCode !== '5.1.7' && enhancedCode !== '5.1.8';
 }
-
-/** Reasons that say something about the whole destination, so that its other mail waits as well. */
-export const outages: readonly DeliveryFailureReason[] = [
-  'unreachable',
-  'dns-failed',
-  'tls-failed',
-  'gateway-unavailable',
-];
 
 export function isOutage({ reason }: DeliveryProblem): boolean {
   return outages.includes(reason);

@@ -8,6 +8,8 @@
  * outcomes are passed to the listener inside the transaction that stores them. Called by the messaging
  * service; operators use `DeliveryAdmin`.
  */
+import type { createDelivery as Create } from './delivery.ts';
+
 export {
   type AttemptRow,
   type DestinationPage,
@@ -22,11 +24,14 @@ export {
 } from './admin.ts';
 export { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 
-export { createDelivery, type Delivery, type DeliveryOptions } from './delivery.ts';
+export type { Delivery, DeliveryOptions } from './delivery.ts';
 export { describeHold, listHolds, type HeldDestination } from './holds.ts';
 export { isMailDue, measureQueue, findLastAttempt } from './measure-queue.ts';
 
 export type { CertificateListener, DeliveryOutcome, DeliveryRequest } from './request.ts';
-export { reasonOfRefusal } from './failures.ts';
 export type { DeliveryFailureReason, DeliveryKind, DeliveryTables } from './tables.ts';
 export { deliveryEncryptedColumns } from './queue.ts';
+
+// Loaded by the call, with the agent: commands read and change the queue without it.
+export const createDelivery: typeof Create = async (options) =>
+  (await import('./delivery.ts')).createDelivery(options);

@@ -104,3 +104,11 @@ export type DeliveryFailureReason =
   | 'smtp-rejected'
   | 'cancelled'
   | 'internal';
+
+/** Reasons that say something about the whole destination, so that its other mail waits as well. */
+export const outages: readonly DeliveryFailureReason[] = [
+  'unreachable',
+  'dns-failed',
+  'tls-failed',
+  'gateway-unavailable',
+];

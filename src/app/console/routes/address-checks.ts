@@ -1,8 +1,12 @@
 import { Readable } from 'node:stream';
 import { errorText } from '../../../core/index.ts';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import { isDomainMissing, type DiscoveryStep, type RecipientVerdict } from '../../../service/agent/index.ts';
-import { reasonOfRefusal } from '../../../service/delivery/index.ts';
+import {
+  isDomainMissing,
+  reasonOfRefusal,
+  type DiscoveryStep,
+  type RecipientVerdict,
+} from '../../../service/agent/index.ts';
 import {
   adviceFor,
   buildRefusedPath,

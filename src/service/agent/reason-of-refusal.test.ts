@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reasonOfRefusal } from './failures.ts';
+import { reasonOfRefusal } from './refusal-reason.ts';
 
 test('a refused recipient has one reason, whether a message or a check of the address met it', () => {
   const expired = { code: 'PKI_EXPIRED' };
