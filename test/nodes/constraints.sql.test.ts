@@ -1,4 +1,5 @@
 /** Reads followed by writes, from two nodes at the same moment: what must be one stays one. */
+// needsOwnProcess: the nodes of races end with the first file.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test, type TestContext } from 'node:test';

@@ -1,4 +1,5 @@
 /** What ends on one node is refused by the other at once: sessions, tokens and roles of operators. */
+// needsOwnProcess: the nodes of races end with the first file.
 import assert from 'node:assert/strict';
 import { systemClock } from '../../src/core/index.ts';
 import { createOperators, type SignInSource } from '../../src/service/operators/index.ts';

@@ -1,4 +1,5 @@
 /** Every read followed by a write in the services, on two nodes at the same moment. Directory and keys: constraints.sql.test.ts; messages: src/service/messaging. */
+// needsOwnProcess: the nodes of races end with the first file.
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';

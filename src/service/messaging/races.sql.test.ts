@@ -1,4 +1,5 @@
 /** Two nodes over one database do the same thing at the same time, hundreds of times. */
+// needsOwnProcess: the nodes of races end with the first file.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
