@@ -26,6 +26,8 @@ export interface TestFileResult {
   readonly file: string;
   readonly passed: number;
   readonly failed: number;
+  /** The files with failures; all of them where it is not known which. */
+  readonly failedFiles: readonly string[];
   readonly skipped: readonly string[];
   /** It or one of its tests did not end, or it left processes behind. That is no matter of a busy machine, which has longer limits. */
   readonly hasHung: boolean;
@@ -67,7 +69,7 @@ export async function runTestFiles(
     process.execPath,
     [
       // A test that hangs is named; the limit of the file ends everything that is not within a test.
-      `--test-timeout=${Math.round(options.limitMs * 0.8 * timeScale())}`,
+      `--test-timeout=${Math.round((options.limitMs * 0.8 * timeScale()) / (files.length > 1 ? 2 : 1))}`,
       `--test-reporter=${path.join(import.meta.dirname, 'test-reporter.ts')}`,
       `--test-reporter-destination=${report}`,
       ...(files.length > 1 ? [path.join(import.meta.dirname, 'run-test-files.ts')] : []),
@@ -116,6 +118,7 @@ export async function runTestFiles(
     file: label,
     passed: lines.filter(({ what }) => what === 'passed').length,
     failed: lines.filter(({ what }) => what === 'failed').length + problems.length,
+    failedFiles: findFailed(files, lines, problems),
     hasHung: isLate || left.length > 0 || lines.some((line) => line.what === 'failed' && line.hasTimedOut),
     skipped: lines.flatMap((line) => (line.what === 'skipped' ? [line.reason] : [])),
     output: [
@@ -129,6 +132,16 @@ export async function runTestFiles(
     cpuMs: lines.reduce((total, line) => total + (line.what === 'used' ? line.cpuMs : 0), 0),
     codes: lines.flatMap((line) => (line.what === 'used' ? line.codes : [])),
   };
+}
+
+function findFailed(
+  files: readonly string[],
+  lines: readonly ReportLine[],
+  problems: readonly string[],
+): readonly string[] {
+  const named = lines.flatMap((line) => (line.what === 'failed' ? [line.file ?? ''] : []));
+  const isKnown = problems.length === 0 && named.every((file) => files.includes(file));
+  return isKnown ? [...new Set(named)] : files;
 }
 
 const maxOutput = 200_000;
@@ -151,6 +164,9 @@ function describeEnd({ status, isLate, left, lines, limitMs }: FileEnd): string[
   const isExplained = status === 0 || lines.some(({ what }) => what === 'failed');
   if (!isExplained) problems.push(`Its process ended with ${status}.`);
   else if (lines.every(({ what }) => what === 'used')) problems.push('It ran no test.');
+  // The last line of a report: a test that ends the process takes all after it along.
+  else if (status === 0 && !lines.some(({ what }) => what === 'used'))
+    problems.push('Its process ended before its tests.');
   return problems;
 }
 

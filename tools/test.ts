@@ -107,8 +107,8 @@ async function runTests(): Promise<boolean> {
   );
   const failed = [...results].filter(([, result]) => result.failed > 0);
   const again = failed.length <= maxRunAgain ? failed.filter(([, { hasHung }]) => !hasHung) : [];
-  for (const run of again.flatMap(([{ files, ...rest }]) =>
-    files.map((file) => ({ files: [file], ...rest })),
+  for (const run of again.flatMap(([{ onPostgres }, { failedFiles }]) =>
+    failedFiles.map((file) => ({ files: [file], onPostgres })),
   )) {
     const { file, failed: failures } = await runOne(run, postgres, running);
     console.log(

@@ -36,6 +36,11 @@ test('takes the same text as name and value, in other objects and inside strings
     assert.equal(problemOf(text), undefined, text);
 });
 
+test('commas alone, which are no values, are passed in linear time and without memory', async () => {
+  const tookMs = await processorMs(() => findJsonFault(Buffer.from(`[${','.repeat(20_000_000)}`)));
+  assert.ok(tookMs < 2000, `${tookMs} ms`);
+});
+
 const unlimited = Object.fromEntries(
   Object.keys(jsonLimits).map((name) => [name, Infinity]),
 ) as unknown as typeof jsonLimits;

@@ -65,9 +65,16 @@ interface Level {
   /** Of an object: the names so far. */
   readonly names: Set<string> | undefined;
   readonly path: string;
-  /** Path of the member or item that is being read. */
-  current: string;
+  /** Of an object: the path of the member that is being read. */
+  member: string;
+  /** Of an array: the item that is being read. */
   index: number;
+}
+
+/** Of the member or item that is being read. */
+function pathIn(level: Level | undefined): string {
+  if (level === undefined) return '';
+  return level.names === undefined ? extend(level.path, `[${level.index}]`) : level.member;
 }
 
 /**
@@ -103,18 +110,16 @@ export function findJsonFault(json: Uint8Array, limits: JsonLimits = jsonLimits)
     } else if (byte === openBrace || byte === openBracket) {
       if (levels.length === limits.maxDepth)
         return excess('too_deep', `arrays or objects more than ${limits.maxDepth} levels deep`);
-      const path = level?.current ?? '';
-      const [own, current] =
-        byte === openBrace ? [new Set<string>(), path] : [undefined, extend(path, '[0]')];
-      levels.push({ names: own, path, current, index: 0 });
+      const path = pathIn(level);
+      levels.push({ names: byte === openBrace ? new Set() : undefined, path, member: path, index: 0 });
       values++;
       literal = 0;
     } else if (byte === closeBrace || byte === closeBracket) {
       levels.pop();
       literal = 0;
     } else if (byte === comma) {
-      if (level !== undefined && level.names === undefined)
-        level.current = extend(level.path, `[${++level.index}]`);
+      // Commas alone are no values: no path is made for each.
+      if (level !== undefined) level.index++;
       literal = 0;
     } else if (byte === colon || isBlank(byte)) literal = 0;
     else if (literal++ === 0) values++;
@@ -142,7 +147,7 @@ function findStringFault(
 ): FieldProblem | undefined {
   const isEscaped = raw.includes(backslash);
   const isRepeated = named?.names !== undefined && noteName(named, decodeString(raw, isEscaped));
-  const field = (): string => printable(level?.current ?? '');
+  const field = (): string => printable(pathIn(level));
   if (!isUtf8Text && !isUtf8(raw)) return notUtf8(field(), 'is not UTF-8, the only encoding of JSON');
   if (isRepeated)
     return {
@@ -159,7 +164,7 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /** True if the object has the name already. */
 function noteName(level: Level, name: string): boolean {
-  level.current = extend(level.path, level.path === '' ? name : `.${name}`);
+  level.member = extend(level.path, level.path === '' ? name : `.${name}`);
   if (level.names?.has(name) === true) return true;
   level.names?.add(name);
   return false;

@@ -86,6 +86,16 @@ describe('a file of tests', { concurrency: true }, () => {
     assert.deepEqual([result.passed, result.failed], [1, 2]);
     assert.match(result.output, /FAILED two\.test\.mjs: b\nError: seen 2/);
     assert.match(result.output, /three\.test\.mjs\nIt ran no test/);
+    assert.deepEqual(result.failedFiles, names);
+  });
+
+  test('has failed if it ends the process, as if all its tests had passed', async () => {
+    const result = await run(
+      'ended',
+      "test('a', () => {}); test('b', async () => { await new Promise((r) => setTimeout(r, 200)); process.exit(0); }); test('c', () => {});",
+    );
+    assert.match(result.output, /ended before its tests/);
+    assert.equal(result.failed, 1);
   });
 
   test('that runs no test, or cannot be read, has failed', async () => {

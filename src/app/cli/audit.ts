@@ -215,7 +215,7 @@ async function restart(context: CliContext, reason: string): Promise<void> {
   }
   context.print(
     renamed === undefined
-      ? `There are no checkpoints in ${audit.checkpointFile}.`
+      ? `The restart is recorded. There are no checkpoints in ${audit.checkpointFile}.`
       : `The checkpoints are now in ${renamed}: keep them.`,
   );
 }

@@ -284,7 +284,8 @@ const faults: readonly (readonly [RegExp, string])[] = [
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'the TLS certificate names another host'],
   [/^CERT_HAS_EXPIRED$/, 'the TLS certificate is expired'],
   [/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/, 'the TLS certificate leads to no known authority'],
-  [/^(CERT_|ERR_SSL_|ERR_TLS_|EPROTO$)/, 'no TLS'],
+  [/^CERT_/, 'the TLS certificate is not valid'],
+  [/^(ERR_SSL_|ERR_TLS_|EPROTO$)/, 'the TLS handshake failed'],
   [/^HPE_/, 'the answer is not HTTP'],
 ];
 

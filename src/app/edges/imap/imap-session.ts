@@ -546,6 +546,7 @@ class ImapSession {
     if (!Buffer.isBuffer(await reader.readLine(1024))) return undefined;
     if (!isTaken || inbox === undefined) return inbox === undefined ? 'BAD Sign in first' : refusedAppend;
     const wireId = parseEntity(start).header('message-id')?.trim() ?? '';
+    await inbox.renew();
     const uid = await inbox.findSent(wireId);
     if (uid === undefined) return refusedAppend;
     const { uidValidity } = await sent.refresh();

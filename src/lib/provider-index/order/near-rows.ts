@@ -193,7 +193,9 @@ export function pointsAround(near: NearRows, from: number, to: number): NearPoin
   const high = findPlace(near, to, 'above', known, guesses).chord + chordTolerance;
   // Chords are approximate: points a little outside come along, and the exact order is made of all of them.
   const found = collect(near, low.chord, high, low.rows);
-  if (from - low.rows >= found.doubtful) return found;
+  // A count so near the edge has points that lie outside.
+  const isWithin = low.chord <= circle.chord - chordTolerance;
+  if (isWithin && from - low.rows >= found.doubtful) return found;
   const lower = low.chord - chordTolerance;
   return collect(near, lower, high, countWithin(near, lower).rows);
 }

@@ -67,7 +67,7 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
   function find(state: StateRow): Promise<ServedView | undefined> {
     const files = openSnapshotFiles(options.snapshotDir, state);
     // Without an index so far, the program has just started.
-    if (base === undefined) files.removeAfter(state.revision);
+    if (base === undefined) files.removeAfter(state);
     const inMemory = [rebuild.take(), base].filter((one) => one !== undefined);
     const maxChanges = changesBeforeRebuild * servedChangesFactor;
     return inThread((thread) =>

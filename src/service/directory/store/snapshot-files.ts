@@ -21,10 +21,10 @@ export interface SnapshotFiles {
   /** The snapshots that are there, in no particular order. */
   list(): SnapshotName[];
   /**
-   * Removes the snapshots of revisions to come: they were written before an older copy of the database was
-   * put back, and its next loads and revisions will bear the same numbers.
+   * Removes the snapshots of loads and revisions to come: they were written before an older copy of the
+   * database was put back, and its next loads and revisions will bear the same numbers.
    */
-  removeAfter(revision: number): void;
+  removeAfter(state: Pick<StateRow, 'revision' | 'next_load_id'>): void;
   /** Removes the snapshots of older loads and revisions, and files of interrupted writers. */
   keepOnly(name: SnapshotName): Promise<void>;
 }
@@ -40,10 +40,10 @@ export function openSnapshotFiles(folder: string, state: Pick<StateRow, 'secret'
   return {
     pathOf: (name) => path.join(folder, nameOf(name)),
     list: () => readdirSync(folder).flatMap((file) => parseName(file, database) ?? []),
-    removeAfter(revision) {
+    removeAfter({ revision, next_load_id: nextLoad }) {
       for (const file of readdirSync(folder)) {
         const found = parseName(file, database);
-        if (found !== undefined && found.revision > revision)
+        if (found !== undefined && (found.revision > revision || (found.loadId ?? 0) >= nextLoad))
           rmSync(path.join(folder, file), { force: true });
       }
     },
@@ -63,7 +63,7 @@ export function openSnapshotFiles(folder: string, state: Pick<StateRow, 'secret'
 /** After a restore, before anything counts up to the revisions of snapshots that were written since then. */
 export async function removeLaterSnapshots(storage: Storage, folder: string): Promise<void> {
   const state = await loadState(storage);
-  openSnapshotFiles(folder, state).removeAfter(state.revision);
+  openSnapshotFiles(folder, state).removeAfter(state);
 }
 
 const nameForm = /^([0-9a-f]{12})-([0-9]+)-([0-9]+)\.idx$/;
