@@ -86,8 +86,8 @@ function optionsFor(
   return {
     width: element.clientWidth,
     height,
-    // Names of months are wider than times.
-    padding: [8, isUtc ? 28 : 4, 0, 0],
+    // Half of the last name fits: that of a month is wider than a time.
+    padding: [8, isUtc ? 28 : 18, 0, 0],
     legend: { show: false },
     ...(isUtc && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') }),
     cursor: { y: false, points: { size: 6 } },
