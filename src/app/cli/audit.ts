@@ -12,7 +12,7 @@ import {
   type AuditRecord,
   type Checkpoint,
 } from '../../service/audit/index.ts';
-import { removeLaterSnapshots } from '../../service/directory/index.ts';
+import { continueAfterRestore } from '../../service/directory/index.ts';
 import { renewMailboxes } from '../../service/edges/index.ts';
 import type { CliContext } from './context.ts';
 import { describeError, UsageError, requireVisible } from './describe-error.ts';
@@ -201,7 +201,7 @@ async function restart(context: CliContext, reason: string): Promise<void> {
   try {
     await withInstallation(context, async ({ audit: chain, config, storage }) => {
       await renewMailboxes(storage, systemClock.now());
-      await removeLaterSnapshots(storage, config.directory.snapshotDir);
+      await continueAfterRestore(storage, config.directory.snapshotDir);
       await chain.recordNow({
         action: 'audit.restart',
         actor: 'operator',

@@ -60,7 +60,7 @@ export type { DirectoryOperator, ReportedLoad } from './operator/operator.ts';
 export type { UploadProgress } from './operator/uploads.ts';
 export { readAhead, type ReadAhead } from './serve/read-ahead.ts';
 export { failAbandonedLoads } from './store/load-lock.ts';
-export { removeLaterSnapshots } from './store/snapshot-files.ts';
+export { continueAfterRestore } from './store/after-restore.ts';
 export {
   oldDirectoryDays,
   readLoadProgress,

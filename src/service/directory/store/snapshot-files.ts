@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Storage } from '../../../platform/index.ts';
-import { loadState } from './state.ts';
 import type { StateRow } from './tables.ts';
 
 /**
@@ -58,12 +56,6 @@ export function openSnapshotFiles(folder: string, state: Pick<StateRow, 'secret'
       }
     },
   };
-}
-
-/** After a restore, before anything counts up to the revisions of snapshots that were written since then. */
-export async function removeLaterSnapshots(storage: Storage, folder: string): Promise<void> {
-  const state = await loadState(storage);
-  openSnapshotFiles(folder, state).removeAfter(state);
 }
 
 const nameForm = /^([0-9a-f]{12})-([0-9]+)-([0-9]+)\.idx$/;
