@@ -60,11 +60,11 @@ const lanes: FairLimits = { ...limits, isSlowUntilAnswered: true };
 const only = (party: string, bytes = 0): FairItem => ({ id: String(++ids), token: 't', party, bytes });
 
 /** One attempt that is answered at once. */
-function answerOne(parties: ReturnType<typeof createParties<FairItem>>, party: string): void {
+function answerOne(parties: ReturnType<typeof createParties<FairItem>>, party: string, tookMs = 1): void {
   parties.add(only(party));
   const next = parties.next(0) ?? assert.fail('nothing may start');
   parties.begin(next.party, next.item, 0);
-  parties.end(next.party, next.item.id, 'ok', 1);
+  parties.end(next.party, next.item.id, 'ok', tookMs);
 }
 
 test('parties that have not answered yet have one attempt each in the slow slots, and those that have all others', () => {
@@ -142,13 +142,15 @@ test('large items share their memory, and small ones of the same party do not wa
   assert.deepEqual(startAll(parties), ['dead']);
 });
 
-for (const [whose, name, bytes] of [
-  ['others', 'large', 1_000],
-  ['its own party', 'a', 40],
+for (const [whose, name, bytes, maxBytes, tookMs] of [
+  ['others', 'large', 1_000, 100, 1],
+  ['its own party', 'a', 40, 100, 1],
+  ['its own party, one that is slow', 'a', 40, 1, 2_000],
 ] as const)
   test(`a large item is not kept out by a steady stream of smaller ones of ${whose}`, () => {
-    const parties = createParties<FairItem>({ ...lanes, maxBytes: 100, slowMaxBytes: 50 });
+    const parties = createParties<FairItem>({ ...lanes, maxBytes, slowMaxBytes: 101 - maxBytes });
     for (const one of ['a', 'b', 'large']) answerOne(parties, one);
+    if (tookMs > lanes.slowAfterMs) for (const one of ['a', 'b']) answerOne(parties, one, tookMs);
     const large = only(name, bytes);
     let running: { party: Party<FairItem>; item: FairItem }[] = [];
     let startedAt: number | undefined;
@@ -164,9 +166,14 @@ for (const [whose, name, bytes] of [
         if (next.item === large) startedAt = now;
       }
       for (const { party, item: ended } of before) parties.end(party, ended.id, 'ok', now);
+      if (name === 'a')
+        assert.ok(
+          running.some(({ party }) => party.name === 'b'),
+          'others do not wait for it',
+        );
     }
     assert.ok(startedAt !== undefined && startedAt >= 11_000 && startedAt <= 13_000, `at ${startedAt}`);
-    for (const { party, item: ended } of running) parties.end(party, ended.id, 'ok', startedAt);
+    for (const { party, item: ended } of running) parties.end(party, ended.id, 'ok', startedAt + 500);
     assert.ok(startAll(parties, startedAt).length >= 2, 'the others go on');
   });
 

@@ -88,6 +88,13 @@ interface Group<Item> {
   readonly counts: Record<Lane, Counts>;
 }
 
+/** An item for which there was no memory, and since when. */
+interface Passed<Item> {
+  readonly party: Party<Item>;
+  readonly item: Item;
+  readonly since: number;
+}
+
 /** One destination, peer or webhook, and its items in progress on this node. */
 export interface Party<Item> {
   readonly name: string;
@@ -96,6 +103,8 @@ export interface Party<Item> {
   readonly waiting: Item[];
   /** Attempts by item id: when they began, and the memory that they still hold. */
   readonly running: Map<string, { readonly startedAt: number; bytes: number }>;
+  /** Kept out by the memory of the party itself. */
+  passed?: Passed<Item> | undefined;
   lane: Lane;
   /** Since it left the working lane. */
   hasAnswered: boolean;
@@ -157,10 +166,10 @@ export function createParties<Item extends FairItem>(limits: FairLimits) {
   const all = perLane(noCounts);
   const answered = createGrowingCache<true>(maxAnswered);
   /**
-   * An item of the working lane for which there was no memory, and since when. In the slow lane attempts may
-   * hold theirs for minutes: nobody waits for one there.
+   * Of the working lane, kept out by the memory of others. In the slow lane attempts may hold theirs for
+   * minutes: no party waits for another there.
    */
-  let passed: { readonly party: Party<Item>; readonly item: Item; readonly since: number } | undefined;
+  let passed: Passed<Item> | undefined;
 
   const firstLaneOf = (name: string): Lane =>
     isSlowUntilAnswered && answered.get(name) !== true ? 'slow' : 'working';
@@ -265,21 +274,34 @@ export function createParties<Item extends FairItem>(limits: FairLimits) {
     return running.size < shareOf(party);
   }
 
+  /** Undefined if it has begun, was taken away, or waits in another lane. */
+  const ifWaiting = (one: Passed<Item> | undefined, lane: Lane): Passed<Item> | undefined =>
+    one?.party.lane === lane && one.party.waiting.includes(one.item) ? one : undefined;
+
   /**
    * True if there is memory for the item: small ones do not wait for large ones of their party. One that
    * needs more than there is at all runs alone; a party with others leaves half of the memory. Once one has
-   * been passed by for some time, no other that takes memory begins.
+   * been passed by for some time, no other that takes memory begins: of its party, or of the lane.
    */
   function fits(party: Party<Item>, item: Item, now: number): boolean {
     const { bytes = 0 } = item;
     const { lane } = party;
     if (bytes === 0) return true;
-    if (passed?.party.lane !== 'working' || !passed.party.waiting.includes(passed.item)) passed = undefined;
-    const isOver = passed !== undefined && now - passed.since > passedForMs;
-    if (isOver && lane === 'working' && passed?.item !== item) return false;
-    const [inLane, own, most] = [all[lane].bytes, bytesOf(party), maxBytes[lane]];
-    if ((inLane === 0 || inLane + bytes <= most) && (own === 0 || own + bytes <= most / 2)) return true;
-    if (lane === 'working') passed ??= { party, item, since: now };
+    passed = ifWaiting(passed, 'working');
+    party.passed = ifWaiting(party.passed, lane);
+    // One of them alone, or two could wait for each other.
+    const next = [lane === 'working' ? passed : undefined, party.passed].find(
+      (one) => one !== undefined && now - one.since > passedForMs,
+    );
+    if (next !== undefined && next.item !== item) return false;
+    const [own, most] = [bytesOf(party), maxBytes[lane]];
+    const others = all[lane].bytes - own;
+    if (others > 0 && others + bytes > most) {
+      if (lane === 'working') passed ??= { party, item, since: now };
+      return false;
+    }
+    if (own === 0 || own + bytes <= Math.min(most / 2, most - others)) return true;
+    party.passed ??= { party, item, since: now };
     return false;
   }
 
