@@ -1,4 +1,6 @@
-import { createGrowingCache } from '../../core/index.ts'; /** Counters and log lines; log lines have ids, hosts and codes, counters only the labels. */
+import { createGrowingCache } from '../../core/index.ts';
+
+/** Counters and log lines; log lines have ids, hosts and codes, counters only the labels. */
 export const deliveryEvents = {
   attemptSucceeded: {
     counter: 'openhisp_delivery_attempts_succeeded_total',

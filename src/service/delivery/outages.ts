@@ -52,7 +52,19 @@ export function watchOutages({ queue, log, probeWaitsMs, reopen }: OutageDepende
   async function makeAllDue(domain: string): Promise<void> {
     for (let after: string | undefined = ''; after !== undefined && !isClosed;)
       after = await queue.makeDue(domain, rowsPerStatement, after);
-    ended.delete(domain);
+  }
+
+  async function makeEndedDue(): Promise<void> {
+    for (const domain of ended) {
+      // Before: it may end again meanwhile.
+      ended.delete(domain);
+      try {
+        await makeAllDue(domain);
+      } catch (error) {
+        ended.add(domain);
+        throw error;
+      }
+    }
   }
 
   function takeDue(): string[] {
@@ -66,10 +78,9 @@ export function watchOutages({ queue, log, probeWaitsMs, reopen }: OutageDepende
     return due;
   }
 
-  async function work(): Promise<void> {
+  async function tryOnes(): Promise<void> {
     if (!isRead) for (const domain of await queue.findOutages()) note(domain);
     isRead = true;
-    for (const domain of ended) await makeAllDue(domain);
     for (const domain of takeDue()) {
       if (await queue.hasOutage(domain)) {
         await queue.makeOneDue(domain);
@@ -79,17 +90,19 @@ export function watchOutages({ queue, log, probeWaitsMs, reopen }: OutageDepende
   }
 
   const everyMs = Math.min(tickMs, probeWaitsMs[0] ?? tickMs);
-  const rounds = startRounds({ name: 'outages', everyMs, log, work });
+  const trials = startRounds({ name: 'trials after outages', everyMs, log, work: tryOnes });
+  // Beside them: many destinations that come back at once neither hurry nor delay the trials.
+  const ends = startRounds({ name: 'ends of outages', everyMs, log, work: makeEndedDue });
   return {
     note,
     end(domain) {
       if (!outages.delete(domain)) return;
       ended.add(domain);
-      rounds.wake();
+      ends.wake();
     },
     async close() {
       isClosed = true;
-      await rounds.close();
+      await Promise.all([trials.close(), ends.close()]);
     },
   };
 }
