@@ -102,6 +102,18 @@ export interface Ended {
   readonly running: number;
 }
 
+/** What a change did, in all or until an error broke it off. */
+export interface Changed {
+  /** Destinations that were retried, or recipients that failed. */
+  readonly count: number;
+  /** Destinations that are being tried at this moment. */
+  readonly running: number;
+  /** The domain of each destination that was changed. */
+  readonly domains: readonly string[];
+}
+
+export type RecordChange = (changed: Changed) => Promise<void>;
+
 /** Operators' actions on the queue. Callers audit each change. */
 export interface DeliveryAdmin {
   /** Oldest first. `limit` is at most 500. */
@@ -117,10 +129,10 @@ export interface DeliveryAdmin {
   findWaiting(deliveryIds: readonly string[]): Promise<readonly QueuedDestination[]>;
   /** Every attempt at these deliveries that is still kept, oldest first. */
   listAttempts(deliveryIds: readonly string[]): Promise<readonly AttemptRow[]>;
-  /** Makes those that are not being tried due now. */
-  retry(which: Chosen): Promise<Retried>;
-  /** Fails the undecided recipients of those that are not being tried, with the reason `cancelled`. */
-  fail(which: Chosen): Promise<Ended>;
+  /** Makes those that are not being tried due now. `record` is called at the end, after an error too. */
+  retry(which: Chosen, record?: RecordChange): Promise<Retried>;
+  /** The same for failing their undecided recipients, with the reason `cancelled`. */
+  fail(which: Chosen, record?: RecordChange): Promise<Ended>;
   /**
    * Nothing more is sent to the domain until it is released or the hold ends; messages still fail when their
    * time is over. A further hold replaces reason, author and end.
@@ -223,6 +235,33 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
     return rows.map(({ id }) => id);
   }
 
+  /** Some at a time; `step` counts in `done` what it has changed, and returns what that leaves alone. */
+  async function change(
+    which: Chosen,
+    record: RecordChange | undefined,
+    step: (ids: readonly string[], done: { count: number; domains: string[] }) => Promise<number>,
+  ): Promise<Changed> {
+    const ids = await findIds(which);
+    const done = { count: 0, running: 0, domains: [] as string[] };
+    try {
+      for (let start = 0; start < ids.length; start += namedAtOnce)
+        done.running += await step(ids.slice(start, start + namedAtOnce), done);
+    } finally {
+      await record?.(done);
+    }
+    return done;
+  }
+
+  /** Those that are still there: others have ended since they were selected. */
+  async function countIn(tx: Kysely<DeliveryTables>, ids: readonly string[]): Promise<number> {
+    const { count } = await tx
+      .selectFrom('delivery_destination')
+      .select((eb) => eb.fn.countAll().as('count'))
+      .where('id', 'in', ids)
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
   /** Returns the number of its recipients; one whose recipients cannot be read fails for at least one. */
   async function cancel(item: ClaimedDestination): Promise<number> {
     await queue.settle(item, {
@@ -263,35 +302,36 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
         isRunning: row.lease_until > now(),
       }));
     },
-    async retry(which) {
-      const ids = await findIds(which);
-      let retried = 0;
-      for (const some of inSteps(ids)) {
-        const rows = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
+    async retry(which, record) {
+      const { count, running } = await change(which, record, async (ids, done) => {
+        const { changed, found } = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
           storage.announce(tx, 'delivery');
-          return tx
+          const rows = await tx
             .updateTable('delivery_destination')
             .set({ next_attempt_at: dueAtOnce })
-            .where('id', 'in', some)
+            .where('id', 'in', ids)
             .where('lease_until', '<=', now())
             .returning('domain')
             .execute();
+          return { changed: rows.map(({ domain }) => domain), found: await countIn(tx, ids) };
         });
-        retried += rows.length;
-        for (const domain of new Set(rows.map((row) => row.domain))) worker?.resume(domain);
-      }
-      worker?.wake();
-      return { retried, running: ids.length - retried };
+        done.count += changed.length;
+        done.domains.push(...changed);
+        for (const domain of new Set(changed)) worker?.resume(domain);
+        worker?.wake();
+        return found - changed.length;
+      });
+      return { retried: count, running };
     },
-    async fail(which) {
-      const ids = await findIds(which);
-      let [failed, claimed] = [0, 0];
-      for (const some of inSteps(ids)) {
-        const items = await queue.claimNamed(some);
-        for (const item of items) failed += await cancel(item);
-        claimed += items.length;
-      }
-      return { failed, running: ids.length - claimed };
+    async fail(which, record) {
+      const { count, running } = await change(which, record, async (ids, done) => {
+        for (const item of await queue.claimNamed(ids)) {
+          done.count += await cancel(item);
+          done.domains.push(item.party);
+        }
+        return countIn(db, ids);
+      });
+      return { failed: count, running };
     },
     async listQueue({ domain, limit, cursor }) {
       if (worker === undefined) await holds.refresh();
@@ -390,8 +430,4 @@ export function createDeliveryAdmin({
   });
   const { prepare, enqueue } = queue;
   return { prepare, enqueue, ...createAdmin({ storage, clock, queue, holds: readHolds(storage) }) };
-}
-
-function* inSteps(ids: readonly string[]): Iterable<readonly string[]> {
-  for (let start = 0; start < ids.length; start += namedAtOnce) yield ids.slice(start, start + namedAtOnce);
 }

@@ -14,6 +14,7 @@ import { DnsError, createDnsResolver, type DnsResolver } from '../../lib/dns/ind
 import { SmtpError } from '../../lib/smtp/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createDeliveryAdmin } from './index.ts';
+import type { OutcomeListener } from './request.ts';
 import { retryWaitMs } from './schedule.ts';
 
 let world: DeliveryWorld;
@@ -567,12 +568,12 @@ describe('attempts by class of the destination', () => {
 
 describe('actions of operators on the queue', () => {
   /** As a command has it. */
-  const openOther = (lifetimeMs?: number) =>
+  const openOther = (lifetimeMs?: number, onOutcome: OutcomeListener = async () => {}) =>
     createDeliveryAdmin({
       storage: world.storage,
       vault: createVault(Buffer.alloc(32, 7)),
       clock: world.clock,
-      onOutcome: async () => {},
+      onOutcome,
       ...(lifetimeMs !== undefined && { lifetimeMs }),
     });
 
@@ -758,6 +759,34 @@ describe('actions of operators on the queue', () => {
         ],
       );
       assert.deepEqual(await rowsOf(id), { delivery: [], destinations: [] });
+      await run.delivery.release('a.example');
+    }));
+
+  it('what has ended since it was selected is not told as being tried', () =>
+    withRun(async () => {
+      assert.deepEqual(await run.delivery.retry({ ids: ['ended'] }), { retried: 0, running: 0 });
+      assert.deepEqual(await run.delivery.fail({ ids: ['ended'] }), { failed: 0, running: 0 });
+    }));
+
+  it('a change that an error breaks off is recorded, as far as it went', () =>
+    withRun(async (id) => {
+      await run.delivery.hold('a.example', { reason: 'test', author: 'operator:jo' });
+      for (const one of [1, 2, 3]) await run.enqueue(`${id}-${one}`, ['x@a.example', 'y@a.example']);
+      let calls = 0;
+      const other = openOther(undefined, async () => {
+        if (++calls === 2) throw new Error('the disk is full');
+      });
+      const records: unknown[] = [];
+      const record = async (changed: unknown) => void records.push(changed);
+      await other.retry({ domain: 'a.example' }, record);
+      await assert.rejects(other.fail({ domain: 'a.example' }, record), /the disk is full/);
+      assert.deepEqual(records, [
+        { count: 3, running: 0, domains: ['a.example', 'a.example', 'a.example'] },
+        { count: 2, running: 0, domains: ['a.example'] },
+      ]);
+      // The other process has claimed them.
+      world.clock.advance(60_001);
+      for (const one of [1, 2, 3]) await run.delivery.fail({ deliveryId: `${id}-${one}` });
       await run.delivery.release('a.example');
     }));
 

@@ -14,6 +14,7 @@ export {
   type AttemptRow,
   type DestinationPage,
   type Ended,
+  type RecordChange,
   type QueuedDestination,
   type QueuePage,
   type Retried,

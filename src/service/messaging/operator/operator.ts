@@ -14,6 +14,7 @@ import {
   type HeldDestination,
   type QueuePage,
   type Ended,
+  type RecordChange,
   type Retried,
   type SelectedDestination,
   type Selection,
@@ -198,6 +199,15 @@ export function createMessagingOperator(
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
 
+  /** One row for each domain, with the number of its destinations that were changed. */
+  const recordSelected =
+    (action: string, selected: readonly SelectedDestination[]): RecordChange =>
+    async ({ domains }) => {
+      const changed = Map.groupBy(domains, (domain) => domain);
+      for (const domain of new Set(selected.map((one) => one.domain)))
+        await record(action, { domain, count: changed.get(domain)?.length ?? 0 });
+    };
+
   /** Records a request for an unknown message, or for an id that matches several. */
   async function recordMiss(action: string, name: string): Promise<void> {
     await audit.recordNow({
@@ -339,15 +349,15 @@ export function createMessagingOperator(
     },
     async retry(name) {
       const message = await get('message.retry', name);
-      const result = await delivery.retry({ deliveryId: message.id });
-      await record('message.retry', { ...objectsOf(message), count: result.retried });
-      return result;
+      return delivery.retry({ deliveryId: message.id }, ({ count }) =>
+        record('message.retry', { ...objectsOf(message), count }),
+      );
     },
     async fail(name) {
       const message = await get('message.fail', name);
-      const result = await delivery.fail({ deliveryId: message.id });
-      await record('message.fail', { ...objectsOf(message), ...result });
-      return result;
+      return delivery.fail({ deliveryId: message.id }, ({ count: failed, running }) =>
+        record('message.fail', { ...objectsOf(message), failed, running }),
+      );
     },
     async getEvidence(name) {
       const message = await get('message.evidence', name);
@@ -382,21 +392,15 @@ export function createMessagingOperator(
       return selected;
     },
     async retrySelected(selected) {
-      const { retried } = await delivery.retry({ ids: selected.map(({ id }) => id) });
-      for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
-        await record('queue.retry', { domain, count: some.length });
-      return retried;
+      const ids = selected.map(({ id }) => id);
+      return (await delivery.retry({ ids }, recordSelected('queue.retry', selected))).retried;
     },
     async failSelected(selected) {
-      const result = await delivery.fail({ ids: selected.map(({ id }) => id) });
-      for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
-        await record('queue.fail', { domain, count: some.length });
-      return result;
+      const ids = selected.map(({ id }) => id);
+      return delivery.fail({ ids }, recordSelected('queue.fail', selected));
     },
     async retryDestination(domain) {
-      const result = await delivery.retry({ domain });
-      await record('queue.retry', { domain, count: result.retried });
-      return result;
+      return delivery.retry({ domain }, ({ count }) => record('queue.retry', { domain, count }));
     },
     async hold(domain, reason, endsAt) {
       requireDomain(domain);
