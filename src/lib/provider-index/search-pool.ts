@@ -184,11 +184,11 @@ export function createSearchPool({
       holder.take(deliver({ bytes, changes, times }, served));
       served = { bytes, changes, times };
       const index = currentIndex();
-      for (const thread of pool) void load(thread);
+      const [started] = pool.map(load);
       // No query of a small index is heavy, and each thread takes some 30 MB.
       const isFirstLarge = !hasLargeIndex && threads > 0 && !isClosed && index.recordCount > heavyRows;
       hasLargeIndex ||= isFirstLarge;
-      const loading = isFirstLarge ? load(pool[0] ?? startThread()) : undefined;
+      const loading = isFirstLarge ? (started ?? load(startThread())) : undefined;
       if (!isWarm && index.recordCount > 0) {
         isWarm = true;
         await warmUp(index, (query) => threads === 0 || isLight(query, index));

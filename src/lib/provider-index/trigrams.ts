@@ -115,7 +115,10 @@ export function keepContaining(column: TextColumn, groups: Uint32Array, wanted: 
   const groupAt = (place: number): number => groups[place] as number;
   let kept = 0;
   for (let at = 0, near = 0; at < groups.length;) {
-    if (at >= near) column.approach(groups.subarray(at, (near = at + chunkGroups)));
+    if (at >= near) {
+      near = at + chunkGroups;
+      column.approach(groups.subarray(at, near));
+    }
     const end = column.endInside(groups[at] as number, inside);
     const next = end === 0 ? at + 1 : runs.endFrom(at, groups.length, groupAt, end);
     if (end === 0) at = next;

@@ -91,7 +91,7 @@ export function watchOutages({ queue, log, probeWaitsMs, reopen }: OutageDepende
 
   const everyMs = Math.min(tickMs, probeWaitsMs[0] ?? tickMs);
   const trials = startRounds({ name: 'trials after outages', everyMs, log, work: tryOnes });
-  // Beside them: many destinations that come back at once neither hurry nor delay the trials.
+  // Separate rounds, so that many destinations that come back at once neither hurry nor delay trials.
   const ends = startRounds({ name: 'ends of outages', everyMs, log, work: makeEndedDue });
   return {
     note,

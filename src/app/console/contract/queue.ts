@@ -1,6 +1,17 @@
 import { Type, type Static } from 'typebox';
 import { level, nullable, oneOf, pageOf, paging, time, named, queryOf, bodyOf } from './common.ts';
 
+/** What the last attempt found, and when the next one is. */
+const lastAttempt = {
+  /** Empty before the first. */
+  reason: Type.String(),
+  level,
+  text: Type.String(),
+  whatToDo: Type.String(),
+  lastError: Type.String(),
+  nextAttemptAt: nullable(time),
+};
+
 export const queueDestination = named('QueueDestination', {
   domain: Type.String(),
   /** Waiting deliveries; MDNs and DSNs are counted in `reports`, not in `messages`. */
@@ -10,13 +21,7 @@ export const queueDestination = named('QueueDestination', {
   oldestAt: time,
   /** The highest number of attempts of these deliveries. */
   attempts: Type.Integer(),
-  /** Reason of the last attempt; empty before the first. */
-  reason: Type.String(),
-  level,
-  text: Type.String(),
-  whatToDo: Type.String(),
-  lastError: Type.String(),
-  nextAttemptAt: nullable(time),
+  ...lastAttempt,
   hold: nullable(
     Type.Object({
       reason: Type.String(),
@@ -52,12 +57,7 @@ export const queuedDelivery = named('QueuedDelivery', {
   to: Type.Array(Type.String()),
   createdAt: time,
   attempts: Type.Integer(),
-  reason: Type.String(),
-  level,
-  text: Type.String(),
-  whatToDo: Type.String(),
-  lastError: Type.String(),
-  nextAttemptAt: nullable(time),
+  ...lastAttempt,
   givesUpAt: time,
   isRunning: Type.Boolean(),
   isOnHold: Type.Boolean(),

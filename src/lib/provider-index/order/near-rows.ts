@@ -180,7 +180,7 @@ interface NearPoints {
   readonly rows: Uint32Array;
   readonly nearer: number;
   /** Rows so near the lower limit that nearer ones may come behind them. */
-  readonly doubtful: number;
+  readonly nearLimit: number;
 }
 
 /** The points that hold the places [from, to) counted from the center. */
@@ -195,7 +195,7 @@ export function pointsAround(near: NearRows, from: number, to: number): NearPoin
   const found = collect(near, low.chord, high, low.rows);
   // A count so near the edge has points that lie outside.
   const isWithin = low.chord <= circle.chord - chordTolerance;
-  if (isWithin && from - low.rows >= found.doubtful) return found;
+  if (isWithin && from - low.rows >= found.nearLimit) return found;
   const lower = low.chord - chordTolerance;
   return collect(near, lower, high, countWithin(near, lower).rows);
 }
@@ -284,13 +284,14 @@ function collect(near: NearRows, low: number, high: number, nearer: number): Nea
   const points: number[] = [];
   const rows: number[] = [];
   const [lowSquare, highSquare] = [Math.max(0, low) ** 2, high ** 2];
-  const doubtfulSquare = (Math.max(0, low) + 2 * chordTolerance) ** 2;
-  let doubtful = 0;
-  const add = (point: number): void => {
+  const nearLimitSquare = (Math.max(0, low) + 2 * chordTolerance) ** 2;
+  let nearLimit = 0;
+  const add = (point: number): number => {
     const own = rowsBetween(near, point, point + 1);
-    if (own === 0) return;
+    if (own === 0) return 0;
     points.push(point);
     rows.push(own);
+    return own;
   };
   walkShell(tree, circle.center, low, Math.min(high, circle.chord + chordTolerance), {
     // Leaf by leaf: of a set with few rows most leaves have none.
@@ -308,12 +309,12 @@ function collect(near: NearRows, low: number, high: number, nearer: number): Nea
         const square = squaredChord(tree, circle.center, point);
         if (square < lowSquare || square > highSquare) continue;
         if (!isInside(map, circle, point, Math.sqrt(square))) continue;
-        add(point);
-        if (square < doubtfulSquare) doubtful += rowsBetween(near, point, point + 1);
+        const own = add(point);
+        if (square < nearLimitSquare) nearLimit += own;
       }
     },
   });
-  return { points: Uint32Array.from(points), rows: Uint32Array.from(rows), nearer, doubtful };
+  return { points: Uint32Array.from(points), rows: Uint32Array.from(rows), nearer, nearLimit };
 }
 
 /** Points at the same distance, together with the places of their rows. */

@@ -37,7 +37,9 @@ test('of several snapshots none is read, nor where there is no folder', async (t
 test('a damaged snapshot fails for whoever takes it, and for nobody else', async (t) => {
   const { folder, file } = folderOf(t);
   truncateSync(file, 20);
-  await assert.rejects(async () => readAhead(folder).take(file), { code: 'DIRECTORY_NOT_READY' });
+  const wanted = readAhead(folder);
+  await assert.rejects(async () => wanted.take(file), { code: 'DIRECTORY_NOT_READY' });
+  await wanted.close();
   const unwanted = readAhead(folder);
   await unwanted.close();
   assert.equal(unwanted.take(file), undefined);

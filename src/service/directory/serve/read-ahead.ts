@@ -28,7 +28,7 @@ export function readAhead(folder: string): ReadAhead {
       if (snapshotPath !== file?.path) return undefined;
       const taken = reading;
       reading = undefined;
-      return taken?.finally(() => void thread.close());
+      return taken;
     },
     async close() {
       reading = undefined;

@@ -108,6 +108,7 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
     },
     async close() {
       isClosed = true;
+      await ahead?.close();
       await Promise.all(Array.from(threads, (thread) => thread.close()));
       await rebuild.settled();
     },

@@ -56,9 +56,9 @@ function parseJson(json: Uint8Array): unknown {
 }
 
 /**
- * Parses the body with names in place of its long base64 strings, and puts their contents where the names
- * stand. Undefined if there is no such string, one stands anywhere else, or the body is not JSON: the whole
- * body then tells where.
+ * Parses the body with names in place of its long base64 strings, and replaces the names by the contents.
+ * Undefined if there is no such string, one is anywhere else, or the body is not JSON: the whole body then
+ * tells where.
  */
 function parseWithContents(json: Buffer): unknown {
   const { short, contents } = takeOut(json);
